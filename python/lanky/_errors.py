@@ -5,6 +5,8 @@ class Error(RuntimeError):
     """A failure that lanky reports; `code` names its kind: "io", "parse", "unsupported",
     "no_device" or "device"."""
 
+    __module__ = "lanky"
+
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)
         self.code = code

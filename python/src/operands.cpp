@@ -169,12 +169,12 @@ void run_staged(const Stream& stream, std::size_t item_bytes, std::vector<Dense*
 }
 
 nb::object finish(const Array& like, Result& result, const Lane& lane) {
-  if (!result.fresh || like.kind != Kind::other) return result.object;
+  if (like.kind != Kind::other) return result.object;
   if (!like.on_host()) {
     const nb::gil_scoped_release released;
     lane.stream.synchronize();
   }
-  return to_caller(like, result.object);
+  return result.fresh ? to_caller(like, result.object) : result.object;
 }
 
 Math math_from(const std::string& text) {
