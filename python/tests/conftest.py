@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import lanky
+
 # Else JAX takes most of a GPU's memory.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 settings.register_profile("lanky", max_examples=40, deadline=None)
@@ -32,6 +34,28 @@ def numpy_type(name):
     return np.dtype(name)
 
 
+def absence_of_gpu(module):
+    """Why lanky and that library do not meet on a GPU; "" where they do."""
+    try:
+        library = __import__(module)
+        if module == "cupy":
+            library.cuda.runtime.getDeviceCount()
+        elif library.cuda.device_count() == 0:
+            return f"{module} sees no GPU"
+    except Exception as error:  # a library that is missing, or a driver
+        return str(error)
+    return lanky.cuda_absence()
+
+
+def pytest_terminal_summary(terminalreporter):
+    skipped = [r for r in terminalreporter.stats.get("skipped", []) if "NO GPU" in str(r.longrepr)]
+    if skipped:
+        terminalreporter.write_line(
+            f"lanky: {len(skipped)} tests on a GPU were SKIPPED; with LANKY_REQUIRE_GPU=1 they fail",
+            yellow=True,
+        )
+
+
 class Library:
     """Arrays of one library on one device, made from NumPy's and turned into them."""
 
@@ -44,21 +68,12 @@ class Library:
             return self
         module = {"cupy": "cupy", "jax": "jax"}.get(self.name, "torch")
         if self.gpu:
-            try:
-                self.module = __import__(module)
-                count = (
-                    self.module.cuda.runtime.getDeviceCount()
-                    if module == "cupy"
-                    else self.module.cuda.device_count()
-                )
-            except Exception as error:
-                count, why = 0, str(error)
-            else:
-                why = f"{module} sees {count} devices"
-            if count == 0:
-                if REQUIRE_GPU:
-                    pytest.fail(f"LANKY_REQUIRE_GPU=1, but no GPU for {self.name}: {why}")
+            why = absence_of_gpu(module)
+            if why and REQUIRE_GPU:
+                pytest.fail(f"LANKY_REQUIRE_GPU=1, but no GPU for {self.name}: {why}")
+            if why:
                 pytest.skip(f"NO GPU: {self.name} is not tested ({why})")
+            self.module = __import__(module)
         else:
             self.module = pytest.importorskip(module)
         if self.name == "jax":
