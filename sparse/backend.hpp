@@ -42,7 +42,9 @@ class Backend {
   /// The matrix of which A, of at most kTriangleEntriesMost entries, is one triangle, marked.
   virtual Arrangement expand(const CsrPattern& a, const TriangleMarks& marks,
                              Allocator* allocator) const = 0;
-  virtual void gather_values(const ValueMap& map, const T* source, T* target) const = 0;
+  /// In the order of the stream, as all that is given one here.
+  virtual void gather_values(const Stream& stream, const ValueMap& map, const T* source,
+                             T* target) const = 0;
 
   /// A in the form that this device multiplies fastest by prediction or, where the options say
   /// `tune`, by measurement. The arrays of `a` are not needed after the return.
@@ -71,7 +73,8 @@ class Executor : public Backend<T, TOut> {
   /// Ready in the order of the stream of the executor.
   virtual PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const = 0;
   /// Values in CSR order to the slots that pack() gave them.
-  virtual void update_values(const PatternView& a, const T* values, T* slots) const = 0;
+  virtual void update_values(const Stream& stream, const PatternView& a, const T* values,
+                             T* slots) const = 0;
 
   /// What a plan made with `options` has besides `packed`, the packed form of `a`, which has
   /// `facts`, where prepare() gave these strips.
@@ -79,7 +82,7 @@ class Executor : public Backend<T, TOut> {
                                           const RowFacts& facts, const StripLaunches& strips,
                                           const SparseOptions& options) const = 0;
   /// Values in CSR order to the copy.
-  virtual void update_copy(ColumnsCopy<T>& copy, const T* values) const = 0;
+  virtual void update_copy(const Stream& stream, ColumnsCopy<T>& copy, const T* values) const = 0;
 
   /// The launches of products of `a`, which has `facts`, or unknown ones: those of one vector are
   /// ready for run().

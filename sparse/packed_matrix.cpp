@@ -61,9 +61,9 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
     return rows_of_x() + cols() * rows_pitch_ * static_cast<std::int64_t>(sizeof(T));
   }
 
-  void update_values(const T* values) override {
-    executor_.update_values(packed_.view(), values, packed_.values.data());
-    executor_.update_copy(copy_, values);
+  void update_values(const Stream& stream, const T* values) override {
+    executor_.update_values(stream, packed_.view(), values, packed_.values.data());
+    executor_.update_copy(stream, copy_, values);
   }
 
   void run(const Stream& stream, const ProductOperands<T, TOut>& operands, std::byte* memory,

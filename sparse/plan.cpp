@@ -29,14 +29,15 @@ void check_arrangeable(const CsrPattern& extents, const SparseOptions& options) 
 
 /// Values of op(A), in the order of `entries`, from the caller's on the device.
 template <class T, class TOut>
-Buffer<T> gathered(const Backend<T, TOut>& backend, const Buffer<std::uint32_t>& entries,
-                   Symmetry symmetry, Op op, const T* values) {
-  Buffer<T> target(entries.stream(), entries.size());
+Buffer<T> gathered(const Backend<T, TOut>& backend, const Stream& stream,
+                   const Buffer<std::uint32_t>& entries, Symmetry symmetry, Op op,
+                   const T* values) {
+  Buffer<T> target(stream, entries.size());
   const ValueMap map{.entries = entries.data(),
                      .count = entries.size(),
                      .symmetry = symmetry,
                      .conjugated = op == Op::conj_trans};
-  backend.gather_values(map, values, target.data());
+  backend.gather_values(stream, map, values, target.data());
   return target;
 }
 
@@ -57,7 +58,7 @@ Arranged<T> arrange(const Backend<T, TOut>& backend, const Stream& stream,
                          ? backend.transpose(pattern, allocator)
                          : backend.expand(pattern, TriangleMarks(options.op), allocator);
   Buffer<T> values =
-      gathered(backend, made.entries, options.symmetry, options.op, given.csr.values);
+      gathered(backend, stream, made.entries, options.symmetry, options.op, given.csr.values);
   Buffer<std::uint32_t> entries = std::exchange(made.entries, Buffer<std::uint32_t>(stream, 0));
   if (!options.updates) entries = Buffer<std::uint32_t>(stream, 0);
   const RowFacts facts = made.facts;
@@ -107,7 +108,7 @@ Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const Sparse
 }
 
 template <class T, class TOut>
-void update_values(Plan<T, TOut>& plan, VectorView<const T> values) {
+void update_values(Plan<T, TOut>& plan, const Stream& stream, VectorView<const T> values) {
   const bool rearranged = rearranges(plan.symmetry, plan.op);
   if (rearranged && plan.entries.size() != plan.matrix->nnz()) {
     throw Error(ErrorCode::unsupported,
@@ -115,11 +116,11 @@ void update_values(Plan<T, TOut>& plan, VectorView<const T> values) {
                        plan.symmetry == Symmetry::general ? "a transposed matrix" : "a triangle",
                        ", whose plan was made without SparseOptions::updates"));
   }
-  const LoadedArray<T> own(plan.stream, values.data, values.size, "the new values of A");
-  if (!rearranged) return plan.matrix->update_values(own.data());
+  const LoadedArray<T> own(stream, values.data, values.size, "the new values of A");
+  if (!rearranged) return plan.matrix->update_values(stream, own.data());
   const Buffer<T> arranged =
-      gathered(*plan.backend, plan.entries, plan.symmetry, plan.op, own.data());
-  plan.matrix->update_values(arranged.data());
+      gathered(*plan.backend, stream, plan.entries, plan.symmetry, plan.op, own.data());
+  plan.matrix->update_values(stream, arranged.data());
 }
 
 template <class T, class TOut>
@@ -140,7 +141,7 @@ PlanInfo info_of(const Plan<T, TOut>& plan) {
 
 #define LANKY_INSTANTIATE(T, TOut)                                                           \
   template Plan<T, TOut> build_plan(const Stream&, const CsrView<T>&, const SparseOptions&); \
-  template void update_values(Plan<T, TOut>&, VectorView<const T>);                          \
+  template void update_values(Plan<T, TOut>&, const Stream&, VectorView<const T>);           \
   template PlanInfo info_of(const Plan<T, TOut>&);
 LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -33,9 +33,9 @@ template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options);
 
 /// given_entries values in the order of the caller's CSR, in host memory or in that of the device,
-/// which the plan's stream comes to read: as SparsePlan::update_values, and throws Error as that.
+/// which the stream comes to read: as SparsePlan::update_values, and throws Error as that.
 template <class T, class TOut>
-void update_values(Plan<T, TOut>& plan, VectorView<const T> values);
+void update_values(Plan<T, TOut>& plan, const Stream& stream, VectorView<const T> values);
 
 /// Bytes of all that a plan holds on its device.
 template <class T, class TOut>

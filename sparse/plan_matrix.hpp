@@ -28,8 +28,8 @@ class PlanMatrix {
   /// That one product works in.
   virtual std::int64_t workspace_bytes() const noexcept = 0;
 
-  /// Values in CSR order, in the device's memory; the plan's stream comes to read them.
-  virtual void update_values(const T* values) = 0;
+  /// Values in CSR order, in the device's memory; the stream comes to read them.
+  virtual void update_values(const Stream& stream, const T* values) = 0;
   /// A product in `memory` of workspace_bytes(). Does not allocate.
   virtual void run(const Stream& stream, const ProductOperands<T, TOut>& operands,
                    std::byte* memory, Arrivals arrivals) const = 0;

@@ -171,12 +171,18 @@ void SparsePlan<T, TOut>::run(const Stream& stream, Scalar alpha, MatrixView<con
 
 template <class T, class TOut>
 void SparsePlan<T, TOut>::update_values(VectorView<const T> values) {
+  update_values(impl_->plan.stream, values);
+}
+
+template <class T, class TOut>
+void SparsePlan<T, TOut>::update_values(const Stream& stream, VectorView<const T> values) {
+  check_same_device(device(), stream.device());
   if (values.size != nnz()) {
     throw Error(ErrorCode::size_mismatch,
                 concat(values.size, " new values for a matrix of ", nnz(), " entries"));
   }
   sparse::within_host_memory(concat("pack ", nnz(), " new values"),
-                             [&] { sparse::update_values(impl_->plan, values); });
+                             [&] { sparse::update_values(impl_->plan, stream, values); });
 }
 
 template <class T, class TOut>

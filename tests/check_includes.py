@@ -14,6 +14,7 @@ BENCH = ["bench/harness", "bench/cases", "bench/rivals", "bench/records"]
 ALLOWED = {
     "include/lanky": [],
     "src/core": ["include/lanky"],
+    "python": ["include/lanky", "collection"],
     "src/capi": ["include/lanky"],
     "src/device": ["include/lanky", "src/core"],
     "io": ["include/lanky", "src/core"],
@@ -30,6 +31,7 @@ ALLOWED = {
     "bench/cuda": ["include/lanky", "src/core", "src/device", *BENCH],
     "cli": ["include/lanky", *BENCH, "bench/report", "bench/ladder", "collection"],
     "examples": ["include/lanky"],
+    "docs/snippets": ["include/lanky"],
     "tests": None,  # anything
 }
 SOURCES = (".h", ".c", ".hpp", ".cpp", ".cuh", ".cu")

@@ -391,8 +391,9 @@ LANKY_API lanky_status lanky_sparse_plan_run_matrix(const lanky_sparse_plan* pla
                                                     const lanky_matrix_view* y,
                                                     const lanky_run_options* options);
 /* New numbers for the same pattern, nnz of them in the order of the CSR, for runs that follow on
- * the plan's stream. Values in host memory have been taken on return. */
+ * `stream`. Values in host memory have been taken on return. */
 LANKY_API lanky_status lanky_sparse_plan_update_values(lanky_sparse_plan* plan,
+                                                       const lanky_stream* stream,
                                                        const lanky_vector_view* values);
 LANKY_API int64_t lanky_sparse_plan_rows(const lanky_sparse_plan* plan);
 LANKY_API int64_t lanky_sparse_plan_cols(const lanky_sparse_plan* plan);

@@ -132,13 +132,14 @@ class LANKY_EXPORT SparsePlan {
            MatrixView<TOut> y, Workspace workspace) const;
 
   /// New numbers for the same pattern: nnz values in the order of the constructor's CSR, for runs
-  /// that follow on the constructor's stream; runs on other streams are the caller's to order,
-  /// those before it as those after. Values in host memory have been taken on return. Those in the
-  /// memory of the plan's device are read when the stream comes there, as by cudaMemcpyAsync, and
-  /// nothing waits: this can be captured in a CUDA graph, which reads them each time. With a
-  /// symmetry or an op it takes memory for nnz() of op(A), in the order of the stream. Throws
-  /// Error: size_mismatch, wrong_memory, invalid_argument (null), out_of_memory, unsupported (with
-  /// a symmetry or an op, but without SparseOptions::updates).
+  /// that follow on `stream`; without one, on the constructor's. Runs on other streams are the
+  /// caller's to order, those before it as those after. Values in host memory have been taken on
+  /// return. Those in the memory of the plan's device are read when the stream comes there, as by
+  /// cudaMemcpyAsync, and nothing waits: this can be captured in a CUDA graph, which reads them
+  /// each time. With a symmetry or an op it takes memory for nnz() of op(A), in the order of the
+  /// stream. Throws Error: size_mismatch, wrong_memory, invalid_argument (null), out_of_memory,
+  /// unsupported (with a symmetry or an op, but without SparseOptions::updates).
+  void update_values(const Stream& stream, VectorView<const T> values);
   void update_values(VectorView<const T> values);
 
   std::int64_t rows() const noexcept;  // of op(A) and y

@@ -77,6 +77,13 @@ void lend(Lane& lane, const Array& like, std::int64_t bytes) {
   lane.workspace = {data, bytes};
 }
 
+/// What `later` is given from now on starts after what `earlier` was given.
+void wait(const Stream& later, const Stream& earlier) {
+  Event given(earlier.device());
+  given.record(earlier);
+  later.wait(given);
+}
+
 }  // namespace
 
 StreamHandle stream_of(nb::handle stream, const Array& like) {
@@ -118,6 +125,7 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
     if (is_of(*lane, stream)) return lane;
   }
   const auto lane = std::make_shared<Lane>(stream, made_on()->stream.device());
+  lane->behind = replaced_on_ != nullptr;
   lend(*lane, like, bytes);
   if (lanes_.size() == kMost) {
     const auto idle = std::find_if(lanes_.begin() + 1, lanes_.end(),
@@ -129,24 +137,29 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
 }
 
 void Lanes::join() noexcept {
-  if (lanes_.size() < 2) return;
   try {
-    for (std::size_t i = 1; i < lanes_.size(); ++i) {
-      Event given(lanes_[i]->stream.device());
-      given.record(lanes_[i]->stream);
-      made_on()->stream.wait(given);
-    }
+    for (std::size_t i = 1; i < lanes_.size(); ++i)
+      wait(made_on()->stream, lanes_[i]->stream);
   } catch (const std::exception&) {
     // The device is gone, and what waits for it with it.
   }
 }
 
-void Lanes::follow() {
-  if (lanes_.size() < 2) return;
-  Event given(made_on()->stream.device());
-  given.record(made_on()->stream);
-  for (std::size_t i = 1; i < lanes_.size(); ++i)
-    lanes_[i]->stream.wait(given);
+void Lanes::read(Lane& lane) {
+  if (lane.behind) wait(lane.stream, replaced_on_->stream);
+  lane.behind = false;
+  lane.reads = true;
+}
+
+void Lanes::replace(const std::shared_ptr<Lane>& lane) {
+  read(*lane);
+  for (const std::shared_ptr<Lane>& other : lanes_) {
+    if (other == lane) continue;
+    if (other->reads) wait(lane->stream, other->stream);
+    other->reads = false;
+    other->behind = true;
+  }
+  replaced_on_ = lane;
 }
 
 }  // namespace lanky::python

@@ -42,7 +42,9 @@ struct Lane {
   nb::object memory;                          // from the library's allocator, or
   std::unique_ptr<Buffer<std::byte>> buffer;  // from lanky's own
   Workspace workspace;
-  std::mutex turn;  // runs on the lane are given to the stream one after the other
+  std::mutex turn;      // runs on the lane are given to the stream one after the other
+  bool reads = false;   // it was given runs since the values of A were last replaced
+  bool behind = false;  // values were replaced on another lane, for which it has not waited yet
 };
 
 /// The lanes of one plan. All members are called with the GIL held.
@@ -58,13 +60,17 @@ class Lanes {
   std::shared_ptr<Lane> find(const StreamHandle& stream, const Array& like, std::int64_t bytes);
   /// The constructor's stream waits for what was given to all others.
   void join() noexcept;
-  /// All others wait for what was given to the constructor's stream.
-  void follow();
+  /// A run is given to the lane next: it waits for the lane that has replaced the values of A.
+  void read(Lane& lane);
+  /// The values of A are replaced on the lane next: it waits for all that read the former ones.
+  /// Nothing is waited for where only this lane was used, so that a graph can capture that.
+  void replace(const std::shared_ptr<Lane>& lane);
 
  private:
   static constexpr std::size_t kMost = 8;
 
   std::vector<std::shared_ptr<Lane>> lanes_;
+  std::shared_ptr<Lane> replaced_on_;  // the lane that has replaced the values; null: none has
 };
 
 /// Gives a run to a lane without the GIL; run(stream, workspace), whose workspace is null on the

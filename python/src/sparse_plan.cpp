@@ -28,7 +28,7 @@ class SparseProduct {
   virtual ~SparseProduct() = default;
   virtual void run(const Stream& stream, const Factor& alpha, const Dense& x, const Factor& beta,
                    const Dense& y, bool vectors, const Workspace* workspace) const = 0;
-  virtual void update(const Array& values) = 0;
+  virtual void update(const Stream& stream, const Array& values) = 0;
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t cols() const = 0;
   virtual std::int64_t nnz() const = 0;
@@ -60,8 +60,9 @@ class SparseProductOf final : public SparseProduct {
     plan_.run(stream, a, from, b, to);
   }
 
-  void update(const Array& values) override {
-    plan_.update_values(VectorView<const T>(static_cast<const T*>(values.data), values.size()));
+  void update(const Stream& stream, const Array& values) override {
+    plan_.update_values(stream,
+                        VectorView<const T>(static_cast<const T*>(values.data), values.size()));
   }
 
   std::int64_t rows() const override { return plan_.rows(); }
@@ -132,6 +133,7 @@ class SparsePlanOfPython {
         x.on_host() ? state->lanes.made_on()
                     : state->lanes.find(stream_of(stream, x), x, state->product->workspace_bytes());
     if (x.on_host()) stream_of(stream, x);  // which refuses one
+    state->lanes.read(*lane);
     give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
       const auto run = [&] { state->product->run(on, a, from, b, to, vectors, workspace); };
       if (!staged) return run();
@@ -156,12 +158,14 @@ class SparsePlanOfPython {
     if (values.size() != state->product->nnz())
       throw_value_error("values has " + std::to_string(values.size()) + " entries, and A has " +
                         std::to_string(state->product->nnz()));
-    if (!values.on_host())
-      state->lanes.find(stream_of(stream, values), values, state->product->workspace_bytes());
-    state->lanes.join();
-    const std::shared_ptr<Lane> lane = state->lanes.made_on();
-    give(*lane, true, [&](const Stream&, const Workspace*) { state->product->update(values); });
-    state->lanes.follow();
+    const std::shared_ptr<Lane> lane = values.on_host()
+                                           ? state->lanes.made_on()
+                                           : state->lanes.find(stream_of(stream, values), values,
+                                                               state->product->workspace_bytes());
+    if (values.on_host()) stream_of(stream, values);  // which refuses one
+    state->lanes.replace(lane);
+    give(*lane, true,
+         [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
   }
 
   void release() { state_.reset(); }

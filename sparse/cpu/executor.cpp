@@ -85,7 +85,9 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
            chunks_.header.cols * x_columns_ * static_cast<std::int64_t>(sizeof(T));
   }
 
-  void update_values(const T* values) override { update_chunks(chunks_, values); }
+  void update_values(const Stream& /*stream*/, const T* values) override {
+    update_chunks(chunks_, values);
+  }
 
   void run(const Stream& /*stream*/, const ProductOperands<T, TOut>& operands, std::byte* memory,
            Arrivals /*arrivals*/) const override {
@@ -178,7 +180,8 @@ class CpuBackend final : public Backend<T, TOut> {
                      Allocator* allocator) const override {
     return cpu::expand(stream_, a, marks, allocator);
   }
-  void gather_values(const ValueMap& map, const T* source, T* target) const override {
+  void gather_values(const Stream& /*stream*/, const ValueMap& map, const T* source,
+                     T* target) const override {
     cpu::gather_values(map, source, target);
   }
 

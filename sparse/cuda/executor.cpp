@@ -28,8 +28,9 @@ class CudaExecutor final : public Executor<T, TOut> {
                      Allocator* allocator) const override {
     return cuda::expand(stream_, a, marks, allocator);
   }
-  void gather_values(const ValueMap& map, const T* source, T* target) const override {
-    cuda::gather_values(stream_, map, source, target);
+  void gather_values(const Stream& stream, const ValueMap& map, const T* source,
+                     T* target) const override {
+    cuda::gather_values(stream, map, source, target);
   }
 
   ReachFacts reach_facts(const CsrPattern& a) const override {
@@ -46,8 +47,9 @@ class CudaExecutor final : public Executor<T, TOut> {
   PackedMatrix<T> pack(const Csr<T>& a, const Shape& shape, Allocator* allocator) const override {
     return cuda::pack(stream_, a, shape, allocator);
   }
-  void update_values(const PatternView& a, const T* values, T* slots) const override {
-    cuda::update_values(stream_, a, values, slots);
+  void update_values(const Stream& stream, const PatternView& a, const T* values,
+                     T* slots) const override {
+    cuda::update_values(stream, a, values, slots);
   }
 
   ColumnsCopy<T> copy_for_columns(const Csr<T>& a, const PackedMatrix<T>& packed,
@@ -68,11 +70,11 @@ class CudaExecutor final : public Executor<T, TOut> {
     if (!copy.tiles) copy.rows = copy_rows(stream_, a, packed, facts, options);
     return copy;
   }
-  void update_copy(ColumnsCopy<T>& copy, const T* values) const override {
+  void update_copy(const Stream& stream, ColumnsCopy<T>& copy, const T* values) const override {
     if constexpr (kHasTiles<T>) {
-      if (copy.tiles) update_tiles(stream_, *copy.tiles, values);
+      if (copy.tiles) update_tiles(stream, *copy.tiles, values);
     }
-    if (copy.rows) update_rows(stream_, *copy.rows, values);
+    if (copy.rows) update_rows(stream, *copy.rows, values);
   }
 
   Launches prepare(Path path, const PackedHeader& a, const RowFacts& facts) const override {

@@ -20,7 +20,7 @@ struct lanky_sparse_plan {
   virtual void run_matrix(const lanky::Stream& stream, const void* alpha,
                           const lanky_matrix_view* x, const void* beta, const lanky_matrix_view* y,
                           const capi::RunOptions& options) const = 0;
-  virtual void update_values(const lanky_vector_view* values) = 0;
+  virtual void update_values(const Stream& stream, const lanky_vector_view* values) = 0;
   virtual std::int64_t rows() const noexcept = 0;
   virtual std::int64_t cols() const noexcept = 0;
   virtual std::int64_t nnz() const noexcept = 0;
@@ -73,8 +73,8 @@ class SparsePlanOf final : public lanky_sparse_plan {
                   const RunOptions& options) const override {
     run_views(stream, alpha, to_matrix<const T>(x, "x"), beta, to_matrix<TOut>(y, "y"), options);
   }
-  void update_values(const lanky_vector_view* values) override {
-    plan_.update_values(to_vector<const T>(values, "values"));
+  void update_values(const Stream& stream, const lanky_vector_view* values) override {
+    plan_.update_values(stream, to_vector<const T>(values, "values"));
   }
   std::int64_t rows() const noexcept override { return plan_.rows(); }
   std::int64_t cols() const noexcept override { return plan_.cols(); }
@@ -175,9 +175,11 @@ lanky_status lanky_sparse_plan_run_matrix(const lanky_sparse_plan* plan, const l
   });
 }
 
-lanky_status lanky_sparse_plan_update_values(lanky_sparse_plan* plan,
+lanky_status lanky_sparse_plan_update_values(lanky_sparse_plan* plan, const lanky_stream* stream,
                                              const lanky_vector_view* values) {
-  return capi::guarded([&] { capi::require(plan, "plan").update_values(values); });
+  return capi::guarded([&] {
+    capi::require(plan, "plan").update_values(capi::require(stream, "stream").stream, values);
+  });
 }
 
 int64_t lanky_sparse_plan_rows(const lanky_sparse_plan* plan) {

@@ -86,14 +86,14 @@ static void test_vectors(const lanky_stream* stream, lanky_dtype type, lanky_dty
 
   /* New values, from host memory and from the device's. */
   fresh_view.data = fresh.host;
-  OK(lanky_sparse_plan_update_values(plan, &fresh_view));
+  OK(lanky_sparse_plan_update_values(plan, stream, &fresh_view));
   OK(lanky_sparse_plan_run(plan, stream, NULL, &x_view, NULL, &y_view, NULL));
   download(&y);
   expect(&fresh, &x, &x_column, &before, &y, &y_column, one, zero);
   put(&fresh, 0, number(2, 0));
   upload(&fresh);
   fresh_view = vector_of(&fresh);
-  OK(lanky_sparse_plan_update_values(plan, &fresh_view));
+  OK(lanky_sparse_plan_update_values(plan, stream, &fresh_view));
   OK(lanky_sparse_plan_run(plan, stream, NULL, &x_view, NULL, &y_view, NULL));
   download(&y);
   expect(&fresh, &x, &x_column, &before, &y, &y_column, one, zero);
@@ -465,18 +465,22 @@ static void test_refused_runs(const lanky_stream* stream) {
   }
   lanky_stream_destroy(other);
 
-  FAILS(lanky_sparse_plan_update_values(NULL, &values), LANKY_INVALID_ARGUMENT, "plan is NULL");
-  FAILS(lanky_sparse_plan_update_values(plan, NULL), LANKY_INVALID_ARGUMENT, "values is NULL");
+  FAILS(lanky_sparse_plan_update_values(NULL, stream, &values), LANKY_INVALID_ARGUMENT,
+        "plan is NULL");
+  FAILS(lanky_sparse_plan_update_values(plan, NULL, &values), LANKY_INVALID_ARGUMENT,
+        "stream is NULL");
+  FAILS(lanky_sparse_plan_update_values(plan, stream, NULL), LANKY_INVALID_ARGUMENT,
+        "values is NULL");
   values.size = 5;
-  FAILS(lanky_sparse_plan_update_values(plan, &values), LANKY_SIZE_MISMATCH, "5");
+  FAILS(lanky_sparse_plan_update_values(plan, stream, &values), LANKY_SIZE_MISMATCH, "5");
   values.size = kEntries;
   values.data = NULL;
-  FAILS(lanky_sparse_plan_update_values(plan, &values), LANKY_INVALID_ARGUMENT, "null");
+  FAILS(lanky_sparse_plan_update_values(plan, stream, &values), LANKY_INVALID_ARGUMENT, "null");
   lanky_sparse_plan_destroy(plan);
   options.op = LANKY_OP_CONJ_TRANS;
   OK(lanky_sparse_plan_create(stream, f64, f64, &csr, &options, &plan));
   values = vector_of(&a);
-  FAILS(lanky_sparse_plan_update_values(plan, &values), LANKY_UNSUPPORTED, "updates");
+  FAILS(lanky_sparse_plan_update_values(plan, stream, &values), LANKY_UNSUPPORTED, "updates");
   lanky_sparse_plan_destroy(plan);
 
   FAILS(lanky_spmv(NULL, f64, f64, NULL, &csr, &x_view, NULL, &y_view), LANKY_INVALID_ARGUMENT,
