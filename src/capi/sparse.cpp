@@ -20,7 +20,7 @@ struct lanky_sparse_plan {
   virtual void run_matrix(const lanky::Stream& stream, const void* alpha,
                           const lanky_matrix_view* x, const void* beta, const lanky_matrix_view* y,
                           const capi::RunOptions& options) const = 0;
-  virtual void update_values(const Stream& stream, const lanky_vector_view* values) = 0;
+  virtual void update_values(const lanky::Stream& stream, const lanky_vector_view* values) = 0;
   virtual std::int64_t rows() const noexcept = 0;
   virtual std::int64_t cols() const noexcept = 0;
   virtual std::int64_t nnz() const noexcept = 0;

@@ -155,7 +155,12 @@ void zero(void* target, std::size_t bytes, CUstream_st* stream, int device) {
 PointerSide where(const void* pointer) {
   if (device_count().devices == 0) return {};
   cudaPointerAttributes attributes{};
-  check_cuda(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+  const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
+  if (status == cudaErrorInitializationError) {  // the child of a process that had used CUDA
+    cudaGetLastError();
+    return {};
+  }
+  check_cuda(status, "cudaPointerGetAttributes");
   switch (attributes.type) {
     case cudaMemoryTypeDevice:
       return {false, true, attributes.device};
