@@ -1,0 +1,788 @@
+// Arrays of NumPy, CuPy, PyTorch and others, read in place: their memory, type, extents and
+// strides. Everything here is called with the GIL held.
+#include "array.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <lanky/buffer.hpp>
+#include <lanky/stream.hpp>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "errors.hpp"
+
+namespace lanky::python {
+
+namespace {
+
+/// What `__array_struct__` points to: the C side of NumPy's array interface, version 3.
+struct ArrayStruct {
+  int two;
+  int rank;
+  char kind;
+  int item_bytes;
+  int flags;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
+  void* data;
+  PyObject* descr;
+};
+constexpr int kAligned = 0x100;
+constexpr int kNativeBytes = 0x200;
+constexpr int kWritable = 0x400;
+
+/// An interned attribute name, made once and never freed.
+class Name {
+ public:
+  explicit Name(const char* text) : text_(PyUnicode_InternFromString(text)) {}
+  PyObject* ptr() const { return text_; }
+
+ private:
+  PyObject* text_;
+};
+
+nb::object get(nb::handle object, const Name& name) {
+  PyObject* value = PyObject_GetAttr(object.ptr(), name.ptr());
+  if (value == nullptr) throw nb::python_error();
+  return nb::steal(value);
+}
+
+nb::object call_method(nb::handle object, const Name& name) {
+  PyObject* arguments[1] = {object.ptr()};
+  PyObject* value = PyObject_VectorcallMethod(name.ptr(), arguments, 1, nullptr);
+  if (value == nullptr) throw nb::python_error();
+  return nb::steal(value);
+}
+
+nb::object call(nb::handle function, std::initializer_list<nb::handle> arguments) {
+  std::array<PyObject*, 6> list{};
+  std::size_t count = 0;
+  for (nb::handle argument : arguments)
+    list[count++] = argument.ptr();
+  PyObject* value = PyObject_Vectorcall(function.ptr(), list.data(), count, nullptr);
+  if (value == nullptr) throw nb::python_error();
+  return nb::steal(value);
+}
+
+std::int64_t integer(nb::handle value) {
+  const long long number = PyLong_AsLongLong(value.ptr());
+  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return number;
+}
+
+bool flag(nb::handle value) {
+  const int truth = PyObject_IsTrue(value.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth == 1;
+}
+
+/// The objects of the libraries that arrays come from, looked up once. Leaked: they are used until
+/// the process ends.
+struct NumPy {
+  nb::object module = nb::module_::import_("numpy");
+  nb::object array_type = module.attr("ndarray");
+  nb::object empty = module.attr("empty");
+  nb::object dtype = module.attr("dtype");
+  std::array<nb::object, 8> dtypes;  // by Element; bf16 where ml_dtypes is there
+  nb::object by_rows = nb::str("C");
+  nb::object by_columns = nb::str("F");
+  nb::object none = nb::none();
+
+  NumPy() {
+    constexpr std::array<const char*, 8> kNames{"float64",   "float32",    "float16", "",
+                                                "complex64", "complex128", "int32",   "int64"};
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      if (kNames[i][0] != '\0') dtypes[i] = dtype(kNames[i]);
+    }
+  }
+
+  nb::handle of(Element element) {
+    nb::object& type = dtypes[static_cast<std::size_t>(element)];
+    if (!type.is_valid() && element == Element::bf16) {
+      try {
+        type = dtype(nb::module_::import_("ml_dtypes").attr("bfloat16"));
+      } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_ImportError)) throw;
+        throw_type_error("NumPy has bfloat16 by way of ml_dtypes alone: pip install ml_dtypes");
+      }
+    }
+    return type;
+  }
+};
+
+NumPy& numpy() {
+  static NumPy& library = *new NumPy;
+  return library;
+}
+
+struct CuPy {
+  nb::object module = nb::module_::import_("cupy");
+  nb::object array_type = module.attr("ndarray");
+};
+
+CuPy& cupy() {
+  static CuPy& library = *new CuPy;
+  return library;
+}
+
+struct Torch {
+  nb::object module = nb::module_::import_("torch");
+  nb::object array_type = module.attr("Tensor");
+  nb::object empty = module.attr("empty");
+  nb::object grad_enabled = module.attr("is_grad_enabled");
+  nb::object strided = module.attr("strided");
+  std::array<nb::object, 8> dtypes{
+      module.attr("float64"),  module.attr("float32"),   module.attr("float16"),
+      module.attr("bfloat16"), module.attr("complex64"), module.attr("complex128"),
+      module.attr("int32"),    module.attr("int64"),
+  };
+  nb::object dtype_keyword = nb::make_tuple("dtype");
+};
+
+Torch& torch() {
+  static Torch& library = *new Torch;
+  return library;
+}
+
+/// Types that were met, with their kinds: a look-up by pointer. Types are kept alive, so that a
+/// pointer tells one type.
+class KnownTypes {
+ public:
+  Kind kind_of(nb::handle object) {
+    PyTypeObject* type = Py_TYPE(object.ptr());
+    for (const auto& [known, kind] : types_) {
+      if (known == type) return kind;
+    }
+    const Kind kind = find(object);
+    if (types_.size() < kMost) {
+      Py_INCREF(reinterpret_cast<PyObject*>(type));
+      types_.emplace_back(type, kind);
+    }
+    return kind;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 32;
+
+  static Kind find(nb::handle object) {
+    if (PyObject_IsInstance(object.ptr(), numpy().array_type.ptr()) == 1) return Kind::numpy;
+    if (loaded_module("cupy").is_valid() &&
+        PyObject_IsInstance(object.ptr(), cupy().array_type.ptr()) == 1)
+      return Kind::cupy;
+    if (loaded_module("torch").is_valid() &&
+        PyObject_IsInstance(object.ptr(), torch().array_type.ptr()) == 1)
+      return Kind::torch;
+    return Kind::other;
+  }
+
+  std::vector<std::pair<PyTypeObject*, Kind>> types_;
+};
+
+Kind kind_of(nb::handle object) {
+  static KnownTypes& types = *new KnownTypes;
+  return types.kind_of(object);
+}
+
+std::size_t item_bytes(Element element) {
+  switch (element) {
+    case Element::f16:
+    case Element::bf16:
+      return 2;
+    case Element::f32:
+    case Element::i32:
+      return 4;
+    case Element::c128:
+      return 16;
+    default:
+      return 8;
+  }
+}
+
+Element element_of_letter(char kind, int bytes) {
+  if (kind == 'f') {
+    if (bytes == 8) return Element::f64;
+    if (bytes == 4) return Element::f32;
+    if (bytes == 2) return Element::f16;
+  }
+  if (kind == 'c') {
+    if (bytes == 8) return Element::c64;
+    if (bytes == 16) return Element::c128;
+  }
+  if (kind == 'i') {
+    if (bytes == 4) return Element::i32;
+    if (bytes == 8) return Element::i64;
+  }
+  return Element::unknown;
+}
+
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
+/// The array's own name of its type.
+std::string type_text(const Array& array) {
+  try {
+    return text_of(array.object.attr("dtype"));
+  } catch (nb::python_error&) {
+    return "of an unknown type";
+  }
+}
+
+void require_rank(std::int64_t rank, const char* name, bool scalars) {
+  if (rank == 1 || rank == 2 || (rank == 0 && scalars)) return;
+  throw_value_error(std::string(name) + " has " + std::to_string(rank) +
+                    " dimensions; lanky multiplies vectors and matrices, of 1 and 2 dimensions");
+}
+
+void set_strides_in_bytes(Array& array, const std::array<std::int64_t, 2>& bytes) {
+  if (array.element == Element::unknown) return;  // refused by whoever needs its type
+  const auto item = static_cast<std::int64_t>(item_bytes(array.element));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(array.rank); ++i) {
+    if (bytes[i] % item != 0) {
+      throw_value_error(std::string(array.name) + " has a stride of " + std::to_string(bytes[i]) +
+                        " bytes, which counts no whole elements of " + std::to_string(item));
+    }
+    array.strides[i] = bytes[i] / item;
+  }
+}
+
+void read_numpy(Array& array, bool scalars) {
+  static const Name kArrayStruct("__array_struct__");
+  const nb::object capsule = get(array.object, kArrayStruct);
+  const auto* read = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  if (read == nullptr) throw nb::python_error();
+  require_rank(read->rank, array.name, scalars);
+  array.rank = read->rank;
+  array.data = read->data;
+  array.writable = (read->flags & kWritable) != 0;
+  array.element = element_of_letter(read->kind, read->item_bytes);
+  if (array.element == Element::unknown && read->item_bytes == 2 && type_text(array) == "bfloat16")
+    array.element = Element::bf16;
+  if ((read->flags & kNativeBytes) == 0 && array.element != Element::bf16)
+    throw_type_error(std::string(array.name) + " is " + type_text(array) +
+                     ", whose bytes are in the other order; use " + array.name +
+                     ".astype(x.dtype.newbyteorder('='))");
+  if ((read->flags & kAligned) == 0)
+    throw_value_error(std::string(array.name) + " is not aligned to its elements");
+  std::array<std::int64_t, 2> strides{0, 0};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(read->rank); ++i) {
+    array.shape[i] = read->shape[i];
+    strides[i] = read->strides[i];
+  }
+  set_strides_in_bytes(array, strides);
+}
+
+/// Integers of a tuple of at most two; its length.
+int integers(nb::handle tuple, std::array<std::int64_t, 2>& values, const char* name,
+             bool scalars) {
+  const Py_ssize_t rank = PyTuple_Size(tuple.ptr());
+  if (rank < 0) throw nb::python_error();
+  require_rank(rank, name, scalars);
+  for (Py_ssize_t i = 0; i < rank; ++i)
+    values[static_cast<std::size_t>(i)] = integer(PyTuple_GetItem(tuple.ptr(), i));
+  return static_cast<int>(rank);
+}
+
+template <class Library>
+Element element_of_dtype(const Library& library, nb::handle dtype) {
+  for (std::size_t i = 0; i < library.dtypes.size(); ++i) {
+    if (library.dtypes[i].is_valid() && library.dtypes[i].is(dtype)) return static_cast<Element>(i);
+  }
+  return Element::unknown;
+}
+
+Element element_of_numpy_dtype(nb::handle dtype) {
+  const Element known = element_of_dtype(numpy(), dtype);
+  if (known != Element::unknown) return known;
+  if (text_of(dtype) == "bfloat16") return Element::bf16;
+  const std::string kind = text_of(dtype.attr("kind"));
+  if (!flag(dtype.attr("isnative"))) return Element::unknown;
+  return element_of_letter(kind[0], static_cast<int>(integer(dtype.attr("itemsize"))));
+}
+
+void read_cupy(Array& array, bool scalars) {
+  static const Name kData("data");
+  static const Name kPointer("ptr");
+  static const Name kDevice("device_id");
+  static const Name kShape("shape");
+  static const Name kStrides("strides");
+  static const Name kDtype("dtype");
+  const nb::object memory = get(array.object, kData);
+  array.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+  array.device = static_cast<int>(integer(get(memory, kDevice)));
+  array.element = element_of_numpy_dtype(get(array.object, kDtype));
+  array.writable = true;
+  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
+  std::array<std::int64_t, 2> strides{0, 0};
+  integers(get(array.object, kStrides), strides, array.name, scalars);
+  set_strides_in_bytes(array, strides);
+}
+
+void refuse_lazy_bits(const Array& array) {
+  static const Name kConjugate("is_conj");
+  static const Name kNegative("is_neg");
+  if (flag(call_method(array.object, kConjugate)))
+    throw_value_error(std::string(array.name) +
+                      " is a conjugate that PyTorch has not written; use " + array.name +
+                      ".resolve_conj()");
+  if (flag(call_method(array.object, kNegative)))
+    throw_value_error(std::string(array.name) +
+                      " is a negative that PyTorch has not written; use " + array.name +
+                      ".resolve_neg()");
+}
+
+void read_torch(Array& array, bool scalars) {
+  static const Name kPointer("data_ptr");
+  static const Name kDevice("get_device");
+  static const Name kShape("shape");
+  static const Name kStrides("stride");
+  static const Name kDtype("dtype");
+  static const Name kGradient("requires_grad");
+  static const Name kLayout("layout");
+  static const Name kIsCpu("is_cpu");
+  static const Name kIsCuda("is_cuda");
+  Torch& library = torch();
+  if (!get(array.object, kLayout).is(library.strided))
+    throw_type_error(std::string(array.name) + " is a tensor of " +
+                     text_of(array.object.attr("layout")) + "; a dense one is needed here");
+  array.device = static_cast<int>(integer(call_method(array.object, kDevice)));
+  if (!flag(get(array.object, array.device < 0 ? kIsCpu : kIsCuda)))
+    throw_value_error(std::string(array.name) + " is on " + text_of(array.object.attr("device")) +
+                      "; lanky computes on the CPU and on CUDA devices");
+  if (flag(get(array.object, kGradient)) && flag(call(library.grad_enabled, {})))
+    throw_type_error(std::string(array.name) +
+                     " requires a gradient, which only lanky.torch computes; use that, or " +
+                     array.name + ".detach()");
+  refuse_lazy_bits(array);
+  array.element = element_of_dtype(library, get(array.object, kDtype));
+  array.writable = true;
+  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
+  integers(call_method(array.object, kStrides), array.strides, array.name, scalars);
+  array.data = reinterpret_cast<void*>(integer(call_method(array.object, kPointer)));
+}
+
+Element element_of_dlpack(const nb::dlpack::dtype& type) {
+  if (type.lanes != 1) return Element::unknown;
+  const int bytes = type.bits / 8;
+  switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
+    case nb::dlpack::dtype_code::Float:
+      return element_of_letter('f', bytes);
+    case nb::dlpack::dtype_code::Complex:
+      return element_of_letter('c', bytes);
+    case nb::dlpack::dtype_code::Int:
+      return element_of_letter('i', bytes);
+    case nb::dlpack::dtype_code::Bfloat:
+      return bytes == 2 ? Element::bf16 : Element::unknown;
+    default:
+      return Element::unknown;
+  }
+}
+
+template <class View>
+void take_view(Array& array, const View& view, bool scalars) {
+  constexpr int kCpu = 1;
+  constexpr int kCuda = 2;
+  constexpr int kPinned = 3;
+  const int device = view.device_type();
+  if (device != kCpu && device != kCuda && device != kPinned)
+    throw_value_error(std::string(array.name) + " is on a device of DLPack's type " +
+                      std::to_string(device) + "; lanky computes on the CPU and on CUDA devices");
+  array.device = device == kCuda ? view.device_id() : -1;
+  require_rank(static_cast<std::int64_t>(view.ndim()), array.name, scalars);
+  array.rank = static_cast<int>(view.ndim());
+  array.element = element_of_dlpack(view.dtype());
+  array.data = const_cast<void*>(static_cast<const void*>(view.data()));
+  std::int64_t tight = 1;
+  for (std::size_t i = view.ndim(); i-- > 0;) {
+    array.shape[i] = static_cast<std::int64_t>(view.shape(i));
+    array.strides[i] = view.stride_ptr() != nullptr ? view.stride(i) : tight;
+    tight *= array.shape[i];
+  }
+  array.keep =
+      nb::capsule(new View(view), [](void* held) noexcept { delete static_cast<View*>(held); });
+}
+
+/// numba's arrays and others that have no DLPack.
+bool read_cuda_interface(Array& array, bool scalars) {
+  const nb::object found = nb::getattr(array.object, "__cuda_array_interface__", nb::none());
+  if (!nb::isinstance<nb::dict>(found)) return false;
+  const auto interface = nb::cast<nb::dict>(found);
+  const nb::object memory = interface["data"];
+  array.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(memory[0]));
+  array.writable = !nb::cast<bool>(memory[1]);
+  array.element = element_of_numpy_dtype(numpy().dtype(interface["typestr"]));
+  array.rank = integers(nb::object(interface["shape"]), array.shape, array.name, scalars);
+  array.device = Device::cuda_count() > 1
+                     ? static_cast<int>(nb::cast<std::int64_t>(nb::getattr(
+                           nb::getattr(array.object, "device", nb::int_(0)), "id", nb::int_(0))))
+                     : 0;
+  std::array<std::int64_t, 2> strides{0, 0};
+  const bool tight = !interface.contains("strides") || nb::object(interface["strides"]).is_none();
+  if (tight) {
+    const auto item = static_cast<std::int64_t>(item_bytes(array.element));
+    strides = {array.rank == 2 ? array.shape[1] * item : item, item};
+  } else {
+    integers(nb::object(interface["strides"]), strides, array.name, scalars);
+  }
+  set_strides_in_bytes(array, strides);
+  return true;
+}
+
+bool read_dlpack(Array& array, bool scalars) {
+  if (!nb::hasattr(array.object, "__dlpack__") || !nb::hasattr(array.object, "__dlpack_device__"))
+    return false;
+  // JAX computes in streams that it does not tell.
+  if (nb::hasattr(array.object, "block_until_ready")) array.object.attr("block_until_ready")();
+  nb::ndarray<> writable;
+  if (nb::try_cast(array.object, writable, false)) {
+    array.writable = true;
+    take_view(array, writable, scalars);
+    return true;
+  }
+  PyErr_Clear();
+  nb::ndarray<nb::ro> readable;
+  if (!nb::try_cast(array.object, readable, false)) {
+    PyErr_Clear();
+    return false;
+  }
+  take_view(array, readable, scalars);
+  return true;
+}
+
+void read_other(Array& array, bool scalars) {
+  if (read_dlpack(array, scalars) || read_cuda_interface(array, scalars)) return;
+  throw_type_error(
+      std::string(array.name) + " is a " + nb::type_name(array.object.type()).c_str() +
+      "; lanky takes arrays of NumPy, CuPy, PyTorch, JAX and others with __dlpack__ or "
+      "__cuda_array_interface__");
+}
+
+/// NumPy's subclasses that mean something else by their elements.
+void refuse_subclasses(const Array& array) {
+  if (Py_TYPE(array.object.ptr()) == reinterpret_cast<PyTypeObject*>(numpy().array_type.ptr()))
+    return;
+  const std::string type = nb::type_name(array.object.type()).c_str();
+  if (type.find("MaskedArray") != std::string::npos)
+    throw_type_error(std::string(array.name) +
+                     " is a masked array, whose mask lanky would lose; use " + array.name +
+                     ".filled(0)");
+}
+
+nb::tuple shape_tuple(int rank, std::int64_t rows, std::int64_t cols) {
+  return rank == 1 ? nb::make_tuple(rows) : nb::make_tuple(rows, cols);
+}
+
+nb::object empty_numpy(DType dtype, int rank, std::int64_t rows, std::int64_t cols, Layout layout) {
+  NumPy& library = numpy();
+  const nb::tuple shape = shape_tuple(rank, rows, cols);
+  return call(library.empty, {shape, library.of(static_cast<Element>(dtype)),
+                              layout == Layout::row ? library.by_rows : library.by_columns});
+}
+
+/// Makes a device CuPy's current one, on which it allocates.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) : device_(cupy().module.attr("cuda").attr("Device")(device)) {
+    device_.attr("__enter__")();
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() {
+    try {
+      device_.attr("__exit__")(nb::none(), nb::none(), nb::none());
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("lanky: the device of CuPy");
+    }
+  }
+
+ private:
+  nb::object device_;
+};
+
+nb::object empty_cupy(int device, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
+                      Layout layout) {
+  static const Name kData("data");
+  static const Name kDevice("device_id");
+  CuPy& library = cupy();
+  NumPy& types = numpy();
+  const nb::tuple shape = shape_tuple(rank, rows, cols);
+  const auto make = [&] {
+    return call(library.array_type,
+                {shape, types.of(static_cast<Element>(dtype)), types.none, types.none,
+                 layout == Layout::row ? types.by_rows : types.by_columns});
+  };
+  nb::object result = make();
+  // Most often the current device is the right one, and asking would take longer than looking.
+  if (integer(get(get(result, kData), kDevice)) == device || rows * cols == 0) return result;
+  const CurrentDevice current(device);
+  return make();
+}
+
+/// new_empty() takes the device and, where that serves, the type from `like`: half the time of
+/// empty().
+nb::object empty_torch(const Array& like, DType dtype, int rank, std::int64_t rows,
+                       std::int64_t cols, Layout layout) {
+  static const Name kTranspose("t");
+  static const Name kNewEmpty("new_empty");
+  Torch& library = torch();
+  const bool turned = rank == 2 && layout == Layout::col;
+  const nb::tuple shape = turned ? shape_tuple(2, cols, rows) : shape_tuple(rank, rows, cols);
+  const bool same_type = like.element == static_cast<Element>(dtype);
+  PyObject* arguments[3] = {like.object.ptr(), shape.ptr(),
+                            library.dtypes[static_cast<std::size_t>(dtype)].ptr()};
+  PyObject* made = PyObject_VectorcallMethod(kNewEmpty.ptr(), arguments, 2,
+                                             same_type ? nullptr : library.dtype_keyword.ptr());
+  if (made == nullptr) throw nb::python_error();
+  const nb::object result = nb::steal(made);
+  return turned ? call_method(result, kTranspose) : result;
+}
+
+nb::dlpack::dtype dlpack_type(Element element) {
+  using nb::dlpack::dtype_code;
+  const auto bits = static_cast<std::uint8_t>(8 * item_bytes(element));
+  switch (element) {
+    case Element::c64:
+    case Element::c128:
+      return {static_cast<std::uint8_t>(dtype_code::Complex), bits, 1};
+    case Element::bf16:
+      return {static_cast<std::uint8_t>(dtype_code::Bfloat), bits, 1};
+    case Element::i32:
+    case Element::i64:
+      return {static_cast<std::uint8_t>(dtype_code::Int), bits, 1};
+    default:
+      return {static_cast<std::uint8_t>(dtype_code::Float), bits, 1};
+  }
+}
+
+/// Memory of lanky's own on a GPU, as an object with __dlpack__.
+nb::object empty_dlpack(int device, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
+                        Layout layout) {
+  const Stream stream = Stream::wrap(nullptr, Device::cuda(device));
+  const std::int64_t count = rows * cols;
+  auto memory = std::make_unique<Buffer<std::byte>>(
+      stream, std::max<std::int64_t>(1, count) * static_cast<std::int64_t>(size_of(dtype)));
+  const std::array<std::size_t, 2> shape{static_cast<std::size_t>(rows),
+                                         static_cast<std::size_t>(cols)};
+  const std::array<std::int64_t, 2> strides =
+      layout == Layout::row ? std::array<std::int64_t, 2>{rank == 2 ? cols : 1, 1}
+                            : std::array<std::int64_t, 2>{1, rows};
+  void* data = memory->data();
+  const nb::capsule owner(
+      memory.release(), [](void* held) noexcept { delete static_cast<Buffer<std::byte>*>(held); });
+  constexpr int kCuda = 2;
+  return nb::cast(nb::ndarray<>(data, static_cast<std::size_t>(rank), shape.data(), owner,
+                                strides.data(), dlpack_type(static_cast<Element>(dtype)), kCuda,
+                                device));
+}
+
+}  // namespace
+
+nb::object loaded_module(const char* name) {
+  const nb::object modules = nb::module_::import_("sys").attr("modules");
+  const nb::object found = modules.attr("get")(name);
+  return found.is_none() ? nb::object() : found;
+}
+
+Array read_array(nb::handle object, const char* name, bool scalars) {
+  Array array;
+  array.name = name;
+  array.object = object;
+  array.kind = kind_of(object);
+  switch (array.kind) {
+    case Kind::numpy:
+      refuse_subclasses(array);
+      read_numpy(array, scalars);
+      break;
+    case Kind::cupy:
+      read_cupy(array, scalars);
+      break;
+    case Kind::torch:
+      read_torch(array, scalars);
+      break;
+    case Kind::other:
+      read_other(array, scalars);
+      break;
+  }
+  return array;
+}
+
+DType dtype_of(const Array& array) {
+  if (array.element <= Element::c128) return static_cast<DType>(array.element);
+  throw_type_error(std::string(array.name) + " is " + type_text(array) +
+                   "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
+                   "complex128");
+}
+
+void require_dtype(const Array& array, DType dtype, const char* other) {
+  if (array.element == static_cast<Element>(dtype)) return;
+  const std::string wanted = numpy_name(dtype);
+  throw_type_error(
+      std::string(array.name) + " is " + type_text(array) + ", and " + other + " needs " + wanted +
+      "; lanky converts nothing unasked: use " + array.name +
+      (array.kind == Kind::torch ? ".to(torch." + wanted + ")" : ".astype('" + wanted + "')"));
+}
+
+void require_writable(const Array& array) {
+  if (!array.writable) throw_value_error(std::string(array.name) + " is read-only");
+}
+
+bool is_contiguous(const Array& array) {
+  return array.rank == 1 && (array.strides[0] == 1 || array.shape[0] <= 1);
+}
+
+void require_contiguous(const Array& array) {
+  if (is_contiguous(array)) return;
+  throw_value_error(std::string(array.name) + " has shape " + shape_text(array) +
+                    " and a stride of " + std::to_string(array.strides[0]) +
+                    " elements; a contiguous vector is needed");
+}
+
+Dense dense(const Array& array, Layout preferred) {
+  const std::int64_t rows = array.shape[0];
+  const std::int64_t cols = array.rank == 2 ? array.shape[1] : 1;
+  const std::int64_t down = array.strides[0];
+  const std::int64_t across = array.rank == 2 ? array.strides[1] : std::max<std::int64_t>(1, rows);
+  const bool empty = rows == 0 || cols == 0;
+  const bool by_rows = empty || ((cols <= 1 || across == 1) &&
+                                 (rows <= 1 || down >= std::max<std::int64_t>(1, cols)));
+  const bool by_columns = empty || ((rows <= 1 || down == 1) &&
+                                    (cols <= 1 || across >= std::max<std::int64_t>(1, rows)));
+  if (!by_rows && !by_columns) {
+    const std::string what = std::string(array.name) + " has shape " + shape_text(array);
+    if (array.rank == 1)
+      throw_value_error(what + " and a stride of " + std::to_string(down) +
+                        " elements; a stride of 1 or more is needed");
+    throw_value_error(
+        what + " and strides of " + std::to_string(down) + " and " + std::to_string(across) +
+        " elements; its rows or its columns must be contiguous, and must not overlap");
+  }
+  const Layout layout = preferred == Layout::row ? (by_rows ? Layout::row : Layout::col)
+                                                 : (by_columns ? Layout::col : Layout::row);
+  std::int64_t ld = std::max<std::int64_t>(1, layout == Layout::row ? cols : rows);
+  if (!empty && layout == Layout::row && rows > 1) ld = down;
+  if (!empty && layout == Layout::col && cols > 1) ld = across;
+  return {array.data, rows, cols, ld, layout};
+}
+
+const char* numpy_name(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return "float64";
+    case DType::f32:
+      return "float32";
+    case DType::f16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::c64:
+      return "complex64";
+    case DType::c128:
+      return "complex128";
+  }
+  return "";
+}
+
+DType dtype_from(nb::handle dtype) {
+  std::string name = text_of(dtype);
+  if (PyType_Check(dtype.ptr())) name = text_of(numpy().dtype(dtype));
+  if (name.rfind("torch.", 0) == 0) name = name.substr(6);
+  for (const DType known :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
+    if (name == numpy_name(known)) return known;
+  }
+  throw_type_error("dtype " + name +
+                   "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
+                   "complex128");
+}
+
+std::string place(int device) {
+  return device < 0 ? "cpu" : "cuda:" + std::to_string(device);
+}
+
+std::string shape_text(const Array& array) {
+  if (array.rank == 0) return "()";
+  if (array.rank == 1) return "(" + std::to_string(array.shape[0]) + ",)";
+  return "(" + std::to_string(array.shape[0]) + ", " + std::to_string(array.shape[1]) + ")";
+}
+
+nb::object empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
+                      std::int64_t cols, Layout layout) {
+  switch (like.kind) {
+    case Kind::cupy:
+      return empty_cupy(like.device, dtype, rank, rows, cols, layout);
+    case Kind::torch:
+      return empty_torch(like, dtype, rank, rows, cols, layout);
+    case Kind::other:
+      if (!like.on_host()) return empty_dlpack(like.device, dtype, rank, rows, cols, layout);
+      break;
+    case Kind::numpy:
+      break;
+  }
+  return empty_numpy(dtype, rank, rows, cols, layout);
+}
+
+Array read_result(nb::handle result, const Array& like, DType dtype, int rank, std::int64_t rows,
+                  std::int64_t cols, Layout layout) {
+  static const Name kData("data");
+  static const Name kPointer("ptr");
+  static const Name kDataPointer("data_ptr");
+  if (like.kind != Kind::cupy && like.kind != Kind::torch) return read_array(result, "out");
+  Array array;
+  array.name = "out";
+  array.object = result;
+  array.kind = like.kind;
+  array.element = static_cast<Element>(dtype);
+  array.writable = true;
+  array.device = like.device;
+  array.rank = rank;
+  array.shape = {rows, cols};
+  array.strides = layout == Layout::row ? std::array<std::int64_t, 2>{rank == 2 ? cols : 1, 1}
+                                        : std::array<std::int64_t, 2>{1, rows};
+  array.data =
+      reinterpret_cast<void*>(integer(like.kind == Kind::cupy ? get(get(result, kData), kPointer)
+                                                              : call_method(result, kDataPointer)));
+  return array;
+}
+
+nb::object to_caller(const Array& like, nb::object result) {
+  if (like.kind != Kind::other || !nb::hasattr(like.object, "__array_namespace__")) return result;
+  // NumPy hands no bfloat16 over by DLPack.
+  const bool by_dlpack = !like.on_host() || text_of(result.attr("dtype")) != "bfloat16";
+  return like.object.attr("__array_namespace__")().attr(by_dlpack ? "from_dlpack"
+                                                                  : "asarray")(result);
+}
+
+nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {
+  static const Name kPointer("ptr");
+  static const Name kDataPointer("data_ptr");
+  nb::object memory;
+  if (kind == Kind::cupy) {
+    const CurrentDevice current(device);
+    memory = cupy().module.attr("cuda").attr("alloc")(bytes);
+    *data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+  } else if (kind == Kind::torch) {
+    memory = torch().empty(nb::make_tuple(bytes), nb::arg("dtype") = torch().module.attr("uint8"),
+                           nb::arg("device") = place(device));
+    *data = reinterpret_cast<void*>(integer(call_method(memory, kDataPointer)));
+  }
+  return memory;
+}
+
+nb::object numpy_array(void* data, std::int64_t size, Element element, nb::handle owner) {
+  const std::array<std::size_t, 1> shape{static_cast<std::size_t>(size)};
+  // NumPy's DLPack has no bfloat16: its bits travel as int16.
+  const bool bits = element == Element::bf16;
+  constexpr int kCpu = 1;
+  const nb::dlpack::dtype type =
+      bits ? nb::dlpack::dtype{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Int), 16, 1}
+           : dlpack_type(element);
+  nb::object array =
+      nb::cast(nb::ndarray<nb::numpy>(data, 1, shape.data(), owner, nullptr, type, kCpu, 0));
+  return bits ? array.attr("view")(numpy().of(element)) : array;
+}
+
+}  // namespace lanky::python

@@ -1,0 +1,79 @@
+// The streams that a plan runs on. Its own workspace serves the stream that it was made on; each
+// other stream gets a workspace from the allocator of the library that the stream came from.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <functional>
+#include <lanky/buffer.hpp>
+#include <lanky/operation.hpp>
+#include <lanky/stream.hpp>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "array.hpp"
+
+namespace lanky::python {
+
+/// A stream as Python tells it.
+struct StreamHandle {
+  CUstream_st* pointer = nullptr;
+  nb::object owner;  // keeps the stream; null where it came as a number
+  // Memory that the library's allocator gives now is for this stream.
+  bool current = false;
+};
+
+/// The stream of a call: `stream` (an int, or an object with __cuda_stream__, ptr or cuda_stream),
+/// or where it is None the current stream of the library that `like` comes from; the legacy default
+/// stream of libraries that do not tell. ValueError for a stream beside arrays in host memory.
+StreamHandle stream_of(nb::handle stream, const Array& like);
+
+/// A stream of a plan, and what its runs work in.
+struct Lane {
+  Lane(StreamHandle stream, Device device);
+  explicit Lane(Stream own);
+
+  StreamHandle handle;
+  std::thread::id thread;  // of cudaStreamPerThread, which names another stream in each
+  Stream stream;
+  nb::object memory;                          // from the library's allocator, or
+  std::unique_ptr<Buffer<std::byte>> buffer;  // from lanky's own
+  Workspace workspace;
+  std::mutex turn;  // runs on the lane are given to the stream one after the other
+};
+
+/// The lanes of one plan. All members are called with the GIL held.
+class Lanes {
+ public:
+  /// The first lane is that of the constructor of the plan.
+  explicit Lanes(std::shared_ptr<Lane> made_on) : lanes_{std::move(made_on)} {}
+  Lanes(Lanes&&) = default;
+  ~Lanes();
+
+  const std::shared_ptr<Lane>& made_on() const { return lanes_.front(); }
+  /// The lane of that stream, made where it is new; `bytes` of workspace.
+  std::shared_ptr<Lane> find(const StreamHandle& stream, const Array& like, std::int64_t bytes);
+  /// The constructor's stream waits for what was given to all others.
+  void join() noexcept;
+  /// All others wait for what was given to the constructor's stream.
+  void follow();
+
+ private:
+  static constexpr std::size_t kMost = 8;
+
+  std::vector<std::shared_ptr<Lane>> lanes_;
+};
+
+/// Gives a run to a lane without the GIL; run(stream, workspace), whose workspace is null on the
+/// lane that the plan was made on.
+template <class Run>
+void give(Lane& lane, bool own, Run&& run) {
+  const nb::gil_scoped_release released;
+  const std::lock_guard turn(lane.turn);
+  run(lane.stream, own ? nullptr : &lane.workspace);
+}
+
+}  // namespace lanky::python

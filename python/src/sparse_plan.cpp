@@ -1,0 +1,252 @@
+// lanky::SparsePlan for Python: a sparse matrix times vectors, types known at run time.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <complex>
+#include <cstdint>
+#include <lanky/sparse.hpp>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "csr.hpp"
+#include "errors.hpp"
+#include "operands.hpp"
+
+namespace lanky::python {
+
+namespace {
+
+using namespace nb::literals;
+
+/// A SparsePlan of any types.
+class SparseProduct {
+ public:
+  virtual ~SparseProduct() = default;
+  virtual void run(const Stream& stream, const Factor& alpha, const Dense& x, const Factor& beta,
+                   const Dense& y, bool vectors, const Workspace* workspace) const = 0;
+  virtual void update(const Array& values) = 0;
+  virtual std::int64_t rows() const = 0;
+  virtual std::int64_t cols() const = 0;
+  virtual std::int64_t nnz() const = 0;
+  virtual std::int64_t workspace_bytes() const = 0;
+  virtual std::int64_t device_bytes() const = 0;
+  virtual std::string explain() const = 0;
+  virtual std::uint64_t fingerprint() const = 0;
+};
+
+template <class T, class TOut>
+class SparseProductOf final : public SparseProduct {
+ public:
+  SparseProductOf(const Stream& stream, const CsrView<T>& matrix, const SparseOptions& options)
+      : plan_(stream, matrix, options) {}
+
+  void run(const Stream& stream, const Factor& alpha, const Dense& x, const Factor& beta,
+           const Dense& y, bool vectors, const Workspace* workspace) const override {
+    const auto a = scalar<T>(alpha);
+    const auto b = scalar<T>(beta);
+    if (vectors) {
+      const VectorView<const T> from(static_cast<const T*>(x.data), x.rows);
+      const VectorView<TOut> to(static_cast<TOut*>(y.data), y.rows);
+      if (workspace != nullptr) return plan_.run(stream, a, from, b, to, *workspace);
+      return plan_.run(stream, a, from, b, to);
+    }
+    const auto from = matrix_view<const T>(x);
+    const auto to = matrix_view<TOut>(y);
+    if (workspace != nullptr) return plan_.run(stream, a, from, b, to, *workspace);
+    plan_.run(stream, a, from, b, to);
+  }
+
+  void update(const Array& values) override {
+    plan_.update_values(VectorView<const T>(static_cast<const T*>(values.data), values.size()));
+  }
+
+  std::int64_t rows() const override { return plan_.rows(); }
+  std::int64_t cols() const override { return plan_.cols(); }
+  std::int64_t nnz() const override { return plan_.nnz(); }
+  std::int64_t workspace_bytes() const override { return plan_.workspace_bytes(); }
+  std::int64_t device_bytes() const override { return plan_.device_bytes(); }
+  std::string explain() const override { return plan_.explain(); }
+  std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+
+ private:
+  SparsePlan<T, TOut> plan_;
+};
+
+Symmetry symmetry_from(const std::string& text) {
+  if (text == "general") return Symmetry::general;
+  if (text == "symmetric") return Symmetry::symmetric;
+  if (text == "skew_symmetric") return Symmetry::skew_symmetric;
+  if (text == "hermitian") return Symmetry::hermitian;
+  throw_value_error("symmetry is \"" + text +
+                    "\"; known are \"general\", \"symmetric\", \"skew_symmetric\" and "
+                    "\"hermitian\"");
+}
+
+struct SparseSettings {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  SparseOptions options;
+};
+
+class SparsePlanOfPython {
+ public:
+  SparsePlanOfPython(nb::handle offsets, nb::handle columns, nb::handle values,
+                     const SparseSettings& settings, nb::handle out_dtype, nb::handle device,
+                     nb::handle stream) {
+    const CsrArrays csr = read_csr_arrays(offsets, columns, values, settings.rows, settings.cols);
+    const DType in = dtype_of(csr.values);
+    const int where = device.is_none() ? csr.values.device : device_index(device);
+    require_place(csr.values, where, true);
+    state_ = std::make_shared<State>(Lanes(new_lane(where, csr.values, stream)));
+    state_->device = where;
+    state_->in = in;
+    state_->out = result_type(out_dtype, in);
+    state_->copies = where >= 0 && csr.values.on_host();
+    make(csr, settings.options);
+  }
+
+  nb::object multiply(nb::handle x_object, nb::handle out, nb::handle alpha, nb::handle beta,
+                      nb::handle stream) const {
+    const std::shared_ptr<State> state = alive();
+    const Array x = read_array(x_object, "x");
+    require_dtype(x, state->in, "A");
+    require_place(x, state->device, state->copies);
+    const std::int64_t rows = state->product->rows();
+    if (x.shape[0] != state->product->cols()) {
+      throw_value_error("x has shape " + shape_text(x) + ", and A is " + std::to_string(rows) +
+                        " x " + std::to_string(state->product->cols()));
+    }
+    Dense from = dense(x);
+    const Factor a = factor_of(alpha, "alpha", state->in, state->device);
+    const Factor b = factor_of(beta, "beta", state->in, state->device);
+    Result result = result_of(out, x, state->out, x.rank, rows, from.cols, from.layout, b);
+    Dense to = dense(result.array, from.layout);
+    // A strided vector is a matrix of one column, whose bits are those of a vector.
+    const bool vectors = x.rank == 1 && is_contiguous(x) && is_contiguous(result.array);
+    const bool staged = x.on_host() && state->device >= 0;
+    const std::shared_ptr<Lane> lane =
+        x.on_host() ? state->lanes.made_on()
+                    : state->lanes.find(stream_of(stream, x), x, state->product->workspace_bytes());
+    if (x.on_host()) stream_of(stream, x);  // which refuses one
+    give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
+      const auto run = [&] { state->product->run(on, a, from, b, to, vectors, workspace); };
+      if (!staged) return run();
+      run_staged(on, size_of(state->in), {&from}, to, size_of(state->out), !result.fresh, run);
+    });
+    return finish(x, result, *lane);
+  }
+
+  nb::object matmul(nb::handle x) const {
+    static const nb::object& one = *new nb::object(nb::float_(1.0));
+    static const nb::object& zero = *new nb::object(nb::float_(0.0));
+    const nb::object none = nb::none();
+    return multiply(x, none, one, zero, none);
+  }
+
+  void update_values(nb::handle object, nb::handle stream) {
+    const std::shared_ptr<State> state = alive();
+    const Array values = read_array(object, "values");
+    require_dtype(values, state->in, "A");
+    require_contiguous(values);
+    require_place(values, state->device, true);
+    if (values.size() != state->product->nnz())
+      throw_value_error("values has " + std::to_string(values.size()) + " entries, and A has " +
+                        std::to_string(state->product->nnz()));
+    if (!values.on_host())
+      state->lanes.find(stream_of(stream, values), values, state->product->workspace_bytes());
+    state->lanes.join();
+    const std::shared_ptr<Lane> lane = state->lanes.made_on();
+    give(*lane, true, [&](const Stream&, const Workspace*) { state->product->update(values); });
+    state->lanes.follow();
+  }
+
+  void release() { state_.reset(); }
+  bool released() const { return state_ == nullptr; }
+  const SparseProduct& product() const { return *alive()->product; }
+  std::string device() const { return place(alive()->device); }
+  const char* dtype() const { return numpy_name(alive()->in); }
+  const char* out_dtype() const { return numpy_name(alive()->out); }
+
+ private:
+  using State = PlanState<SparseProduct>;
+
+  std::shared_ptr<State> alive() const {
+    if (state_ == nullptr) throw_value_error("this plan was released");
+    if (state_->device >= 0) require_cuda_alive();
+    return state_;
+  }
+
+  void make(const CsrArrays& csr, const SparseOptions& options) {
+    const Stream stream = state_->lanes.made_on()->stream;
+    visit_product(state_->in, state_->out, [&](auto in, auto out) {
+      using T = typename decltype(in)::type;
+      using TOut = typename decltype(out)::type;
+      const nb::gil_scoped_release released;
+      state_->product = std::make_unique<SparseProductOf<T, TOut>>(stream, csr.view<T>(), options);
+      // From here on runs may be given to any stream.
+      if (state_->device >= 0) stream.synchronize();
+    });
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace
+
+void bind_sparse(nb::module_& module) {
+  nb::class_<SparsePlanOfPython>(module, "SparsePlan",
+                                 "A sparse matrix packed for repeated products.")
+      .def(
+          "__init__",
+          [](SparsePlanOfPython* self, nb::handle indptr, nb::handle indices, nb::handle data,
+             std::int64_t rows, std::int64_t cols, nb::handle out_dtype, nb::handle device,
+             nb::handle stream, const std::string& engine, const std::string& math,
+             const std::string& symmetry, const std::string& op, bool updates, bool tune,
+             std::int64_t expected_columns, const std::string& expected_layout) {
+            SparseSettings settings{rows, cols, {}};
+            settings.options.engine = engine_from(engine);
+            settings.options.math = math_from(math);
+            settings.options.symmetry = symmetry_from(symmetry);
+            settings.options.op = op_from(op);
+            settings.options.updates = updates;
+            settings.options.tune = tune;
+            settings.options.expected_columns = expected_columns;
+            settings.options.expected_layout = layout_from(expected_layout);
+            new (self)
+                SparsePlanOfPython(indptr, indices, data, settings, out_dtype, device, stream);
+          },
+          "indptr"_a.none(), "indices"_a.none(), "data"_a.none(), "rows"_a, "cols"_a, nb::kw_only(),
+          "out_dtype"_a = nb::none(), "device"_a = nb::none(), "stream"_a = nb::none(),
+          "engine"_a = "auto", "math"_a = "ieee", "symmetry"_a = "general", "op"_a = "none",
+          "updates"_a = false, "tune"_a = false, "expected_columns"_a = 1,
+          "expected_layout"_a = "row")
+      .def("multiply", &SparsePlanOfPython::multiply, "x"_a.none(), "out"_a = nb::none(),
+           "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
+           "alpha op(A) x + beta out.")
+      .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
+      .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
+           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.")
+      .def("release", &SparsePlanOfPython::release, "Frees the memory; the plan is of no use then.")
+      .def_prop_ro("released", &SparsePlanOfPython::released)
+      .def_prop_ro("shape",
+                   [](const SparsePlanOfPython& plan) {
+                     return nb::make_tuple(plan.product().rows(), plan.product().cols());
+                   })
+      .def_prop_ro("nnz", [](const SparsePlanOfPython& plan) { return plan.product().nnz(); })
+      .def_prop_ro("device", &SparsePlanOfPython::device)
+      .def_prop_ro("dtype_name", &SparsePlanOfPython::dtype)
+      .def_prop_ro("out_dtype_name", &SparsePlanOfPython::out_dtype)
+      .def_prop_ro("workspace_bytes",
+                   [](const SparsePlanOfPython& plan) { return plan.product().workspace_bytes(); })
+      .def_prop_ro("device_bytes",
+                   [](const SparsePlanOfPython& plan) { return plan.product().device_bytes(); })
+      .def_prop_ro("fingerprint",
+                   [](const SparsePlanOfPython& plan) { return plan.product().fingerprint(); })
+      .def("explain", [](const SparsePlanOfPython& plan) { return plan.product().explain(); });
+}
+
+}  // namespace lanky::python
