@@ -1,0 +1,158 @@
+"""SpMV kernels compared by class of matrix.
+
+`lanky batch` times lanky beside the vendor's kernels, and appends a line of JSON for each kernel,
+matrix and type. This page draws the figures of lanky's own benchmark from such a file, without
+lanky and without a GPU. The same cells draw a file of yours:
+
+    lanky batch matrices --dtype f64,f32,f16,bf16 --json mine.jsonl    # folders, files, generators
+    lanky report mine.jsonl -o mine.html                               # the same and more, ready
+
+[Batch runs](../batch.md) lists the options, and [reports](../report.md) defines each figure.
+"""
+
+# %%
+# ## The file
+#
+# A line of kind `env` says where and when the lines after it were measured. Lines of kind `spmv`
+# have the times of one kernel, the *contestant* with its *variant*, on one matrix in one type. A
+# kernel that cannot compute a case, or computes it wrongly, has another `status` than `ok`, and one that
+# is much slower than the others has no time by graphs; neither has a time here.
+
+import collections
+import json
+import math
+import pathlib
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+root = pathlib.Path(__file__).resolve().parents[2]
+path = root / "bench/results/h200/spmv_core.jsonl"
+lines = [json.loads(line) for line in path.read_text().splitlines()]
+env = next(line for line in lines if line["kind"] == "env")
+products = [line for line in lines if line["kind"] == "spmv"]
+print(f"{env['gpu']}, CUDA {env['cuda']}, cuSPARSE {env['cusparse']}, {env['utc'][:10]}")
+print(collections.Counter((line["contestant"], line["status"]) for line in products))
+
+# %%
+# ## Speed-up
+#
+# The speed-up of a case is the time of the fastest right kernel of cuSPARSE over that of lanky,
+# both by replay of a CUDA graph. A mean of ratios is geometric:
+#
+#     speed-up = min over variants of t(cuSPARSE) / t(lanky),    mean = exp(Σ log speed-up / cases).
+
+times = collections.defaultdict(dict)  # (matrix, type) to a time in us for each kernel
+facts = {}  # (matrix, type) to lanky's line
+for line in products:
+    case = line["case"], line["dtype"]
+    if line["status"] == "ok" and line["graph_us"]:
+        times[case][line["contestant"], line["variant"]] = line["graph_us"]
+    if line["contestant"] == "lanky":
+        facts[case] = line
+lanky = ("lanky", "auto")
+speedups = {
+    case: min(us for kernel, us in by_kernel.items() if kernel != lanky) / by_kernel[lanky]
+    for case, by_kernel in times.items()
+}
+groups = collections.defaultdict(list)
+for (matrix, dtype), speedup in speedups.items():
+    groups[facts[matrix, dtype]["class"], dtype].append(speedup)
+    groups["all", dtype].append(speedup)
+
+
+def geometric_mean(values):
+    return math.exp(np.log(values).mean())
+
+
+types = ["f64", "f32", "f16", "bf16"]
+classes = sorted({name for name, _ in groups} - {"all"}, key=lambda name: np.median(
+    groups[name, "f64"]))
+for dtype in types:
+    mean, worst = geometric_mean(groups["all", dtype]), min(groups["all", dtype])
+    print(f"{dtype:>4}: {len(groups['all', dtype])} matrices, speed-up {mean:.2f}, least {worst:.2f}")
+
+# %%
+# Each dot is a matrix, and the bar is the geometric mean of its class. Above 1, lanky is faster.
+
+figure, axes = plt.subplots(1, 2, sharey=True, figsize=(8, 3.6))
+rng = np.random.default_rng(0)
+for panel, dtype in zip(axes, ["f64", "f16"]):
+    for place, name in enumerate(classes):
+        values = groups[name, dtype]
+        panel.plot(place + rng.uniform(-0.25, 0.25, len(values)), values, ".", markersize=3)
+        panel.hlines(geometric_mean(values), place - 0.4, place + 0.4, color="black")
+    panel.axhline(1, color="gray", linestyle="--")
+    panel.set(title=f"SpMV: speed-up by class, {dtype}", yscale="log")
+    panel.set_xticks(range(len(classes)), classes, rotation=45)
+axes[0].set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+axes[0].set_ylabel("fastest of cuSPARSE over lanky")
+
+# %%
+# ## Bandwidth
+#
+# SpMV is bound by memory. The bandwidth is the bytes of the matrix in CSR and of both vectors, each
+# counted once, over the time. The line is the fastest read from memory that the benchmark measured
+# on the card. Dots above it are matrices that stay in the L2, or that lanky packs into fewer bytes
+# than CSR has.
+
+figure, axes = plt.subplots(figsize=(7, 3.6))
+for name, label, colour in (("lanky", "lanky", "tab:blue"), ("rest", "fastest of cuSPARSE", "gray")):
+    entries, rates = [], []
+    for case in times:
+        if case[1] == "f64":
+            us = times[case][lanky] * (speedups[case] if name == "rest" else 1)
+            entries.append(facts[case]["nnz"])
+            rates.append(facts[case]["bytes"] / us / 1e3)
+    axes.loglog(entries, rates, ".", markersize=5, color=colour, label=label)
+axes.axhline(env["read_floor_tbs"] * 1e3, color="black", linestyle=":", label="fastest read")
+axes.set(title="SpMV: bandwidth over nonzeros, f64", xlabel="nonzeros", ylabel="GB/s")
+axes.legend()
+
+# %%
+# ## A performance profile
+#
+# The profile of Dolan and Moré shows for each kernel the share of all cases that it computes
+# within a factor τ of the fastest kernel of the case. At τ = 1 stands the share of its wins. A case
+# that a kernel has no time for counts against it.
+
+profiles = collections.defaultdict(list)
+for case in times:
+    best = min(times[case].values())
+    for kernel, us in times[case].items():
+        profiles[kernel].append(us / best)
+figure, axes = plt.subplots()
+for kernel in sorted(profiles, key=lambda kernel: -len(profiles[kernel])):
+    if not kernel[1].startswith("bsr"):  # blocks: of matrices that have them
+        share = np.arange(1, len(profiles[kernel]) + 1) / len(times)
+        axes.step(sorted(profiles[kernel]), share, where="post", label=" ".join(kernel))
+axes.set(title="SpMV: share of cases within τ of the fastest", xlabel="τ", ylabel="share",
+         xscale="log", xlim=(1, 10))
+axes.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
+axes.legend()
+
+# %%
+# ## The check
+#
+# The table in [results](../results.md#sparse-products-on-the-gpu) is written by another program
+# from the same file. Its means are those of this page.
+
+results = (root / "docs/results.md").read_text()
+table = re.search(r"<!-- table: spmv-classes bench/results/h200/spmv_core.jsonl -->(.*?)<!-- end",
+                  results, re.DOTALL)[1]
+for name in ["all", *classes]:
+    row = re.search(rf"^\| {name} \| (.*)$", table, re.MULTILINE)[1]
+    written = [float(mean) for mean in re.findall(r"\*\*([0-9.]+)\*\*", row)]
+    assert len(written) == len(types)
+    for dtype, mean in zip(types, written):
+        assert abs(geometric_mean(groups[name, dtype]) - mean) < 0.0051
+assert all(lanky in by_kernel for by_kernel in times.values())
+print(f"{1 + len(classes)} rows of the table agree")
+
+# %%
+# ## On a GPU, and without one
+#
+# The file says which device it was measured on. On a machine without a GPU, `lanky batch` times
+# the CPU's kernels beside a plain CSR loop, and the contestants are named accordingly; times are
+# in `warm_us` there, since CUDA graphs are a GPU's.
