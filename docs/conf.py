@@ -130,13 +130,14 @@ def gallery_page(app, docname, source):
     _, errors = runs[name].communicate(timeout=120)
     if runs[name].returncode not in (0, 77):
         raise ExtensionError(f"docs/{docname}.py failed:\n{errors}")
+    print(errors, end="", file=sys.stderr)  # says why a page was skipped
     record = json.loads((RECORDS / f"{name}.json").read_text())
     blocks = []
     for number, cell in enumerate(record["cells"]):
         blocks.append(cell["prose"])
         if number == 0 and record["skipped"]:
-            blocks.append(":::{note}\nThis site was built without running the page: "
-                          f"{record['skipped']}. Output and pictures are missing.\n:::")
+            blocks.append(":::{note}\nThis site was built without running the page, since Python "
+                          f"found no `{record['skipped']}`. Output and pictures are missing.\n:::")
         if cell["code"]:
             blocks.append(f"~~~python\n{cell['code']}\n~~~")
         if cell.get("output"):

@@ -4,7 +4,7 @@
 Its values may be parameters. For a loss L(Y) with Y = A X and the gradient G = ∂L/∂Y, the chain
 rule needs two products:
 
-    ∂L/∂X = Aᵀ G,    ∂L/∂aᵢⱼ = Σ over c of gᵢ꜀ xⱼ꜀, at A's entries alone.
+    ∂L/∂X = Aᵀ G,    ∂L/∂aᵢⱼ = Σₖ gᵢₖ xⱼₖ at A's entries alone.
 
 The first is a product with the transpose, the second a sampled product (SDDMM): G Xᵀ is as large as
 a dense A, and is computed only where A has entries.

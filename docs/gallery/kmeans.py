@@ -1,8 +1,8 @@
 """k-means by products.
 
-Lloyd's algorithm groups n points into k clusters. It assigns each point to its nearest center, moves
-each center to the mean of its points, and repeats both steps. The squared distances of all points
-to all centers follow from one product with a skinny side:
+Lloyd's algorithm groups n points into k clusters. It assigns each point to its nearest center,
+moves each center to the mean of its points, and repeats both steps. The squared distances of all
+points to all centers follow from one product with a skinny side:
 
     |x − c|² = |x|² − 2 x·c + |c|²,    all x·c at once: X Cᵀ.
 
@@ -76,7 +76,7 @@ shown = slice(0, 4000)
 left.scatter(X[shown, 0], X[shown, 1], c=labels[shown], s=2, cmap="tab10")
 left.plot(centers[:, 0], centers[:, 1], "k+", markersize=12)
 left.set(title="Clusters, first two of the coordinates", xlabel="x₁", ylabel="x₂")
-right.semilogy(np.arange(1, len(inertias) + 1), inertias, "o-")
+right.plot(np.arange(1, len(inertias) + 1), inertias, "o-")
 right.set(title="Inertia", xlabel="iteration", ylabel="sum of squared distances")
 
 # %%

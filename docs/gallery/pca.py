@@ -30,12 +30,13 @@ X -= X.mean(axis=0)
 # ## Two products and a small eigenproblem
 #
 # `lanky.gram(X)` is XᵀX and reads X once. `numpy.linalg.eigh` solves the small problem and sorts
-# the eigenvalues upwards. `lanky.tall_times_small(X, V)` reads X a second time.
+# the eigenvalues upwards. `lanky.tall_times_small(X, V)` reads X a second time. lanky takes no
+# array that runs backwards, hence the copy of the small V.
 
 C = lanky.gram(X) / (m - 1)
 variances, V = np.linalg.eigh(C)
-variances, V = variances[::-1], V[:, ::-1]
-scores = lanky.tall_times_small(X, np.ascontiguousarray(V[:, :k]))
+variances, V = variances[::-1], V[:, ::-1].copy()
+scores = lanky.tall_times_small(X, V[:, :k])
 print(f"{k} of {n} directions hold {variances[:k].sum() / variances.sum():.1%} of the variance")
 
 # %%
@@ -54,7 +55,7 @@ assert np.allclose(scores, by_svd, atol=1e-8)
 assert np.allclose(lanky.gram(scores), np.diag(sigma[:k] ** 2), atol=1e-8 * sigma[0] ** 2)
 
 figure, (left, right) = plt.subplots(1, 2)
-left.semilogy(np.arange(1, n + 1), variances, "o", label="lanky.gram, eigh")
+left.semilogy(np.arange(1, n + 1), variances, "o", fillstyle="none", label="lanky.gram, eigh")
 left.semilogy(np.arange(1, n + 1), sigma**2 / (m - 1), "x", label="numpy.linalg.svd")
 left.set(title="Variance by component", xlabel="component", ylabel="variance")
 left.legend()
@@ -92,8 +93,9 @@ assert np.all(np.abs(by_svd / known - 1) < 100 * epsilon / known)
 assert np.any(np.abs(by_gram / known - 1)[known < np.sqrt(epsilon)] > 1e-2)
 
 # %%
-# PCA asks for the large variances, so that it seldom meets this limit. Float32 meets it early,
-# at σ₁ / 3000. There, the SVD, or a QR factorization before it, is the safer way.
+# PCA asks for the large variances, so that it seldom meets this limit in float64. In float32, whose
+# ε is larger, it lies much higher. Where smaller singular values matter, the SVD, or a QR
+# factorization before it, is the safer way.
 #
 # ## On a GPU
 #

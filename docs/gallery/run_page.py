@@ -13,7 +13,6 @@ import json
 import pathlib
 import re
 import sys
-import warnings
 
 MODULES = ("lanky", "lanky.torch", "matplotlib.pyplot", "numpy", "scipy", "torch")
 
@@ -37,14 +36,14 @@ def cells_of(text):
 
 
 def missing_module(text):
-    """Why a module that the page imports cannot be imported, or None."""
+    """A module of the page that cannot be imported, and why; or None and nothing."""
     for module in MODULES:
         if re.search(rf"^(import|from) {re.escape(module)}\b", text, re.MULTILINE):
             try:
                 importlib.import_module(module)
             except ImportError as error:
-                return f"{error}"
-    return None
+                return module, f"{error}"
+    return None, ""
 
 
 def figures(page, record):
@@ -84,12 +83,9 @@ def run(page, cells, record):
 
 def main(page, record=None):
     sys.path.remove(str(pathlib.Path(__file__).resolve().parent))  # pages are programs, no modules
-    warnings.simplefilter("error", DeprecationWarning)  # a page shows no call that is to go
-    warnings.filterwarnings("default", category=DeprecationWarning,
-                            module=r"(?!__main__)")  # other libraries' own are theirs
     text = page.read_text()
     cells = cells_of(text)
-    skipped = missing_module(text)
+    skipped, reason = missing_module(text)
     if record:
         record.mkdir(parents=True, exist_ok=True)
         for old in record.glob(f"{page.stem}_*.svg"):
@@ -97,7 +93,7 @@ def main(page, record=None):
     if skipped is None:
         run(page, cells, record)
     else:
-        print(f"SKIPPED {page.name}: {skipped}", file=sys.stderr)
+        print(f"SKIPPED {page.name}: {reason}", file=sys.stderr)
     if record:
         result = {"cells": cells, "skipped": skipped}
         (record / f"{page.stem}.json").write_text(json.dumps(result))

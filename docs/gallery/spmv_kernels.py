@@ -15,8 +15,8 @@ lanky and without a GPU. The same cells draw a file of yours:
 #
 # A line of kind `env` says where and when the lines after it were measured. Lines of kind `spmv`
 # have the times of one kernel, the *contestant* with its *variant*, on one matrix in one type. A
-# kernel that cannot compute a case, or computes it wrongly, has another `status` than `ok`, and one that
-# is much slower than the others has no time by graphs; neither has a time here.
+# kernel that cannot compute a case, or computes it wrongly, has another `status` than `ok`. One
+# that is much slower than the others has no time by graphs. Neither has a time on this page.
 
 import collections
 import json
@@ -33,7 +33,9 @@ lines = [json.loads(line) for line in path.read_text().splitlines()]
 env = next(line for line in lines if line["kind"] == "env")
 products = [line for line in lines if line["kind"] == "spmv"]
 print(f"{env['gpu']}, CUDA {env['cuda']}, cuSPARSE {env['cusparse']}, {env['utc'][:10]}")
-print(collections.Counter((line["contestant"], line["status"]) for line in products))
+for (who, status), count in collections.Counter(
+        (line["contestant"], line["status"]) for line in products).items():
+    print(f"{who}: {count} lines {status}")
 
 # %%
 # ## Speed-up
@@ -67,11 +69,12 @@ def geometric_mean(values):
 
 
 types = ["f64", "f32", "f16", "bf16"]
-classes = sorted({name for name, _ in groups} - {"all"}, key=lambda name: np.median(
-    groups[name, "f64"]))
+classes = sorted({name for name, _ in groups} - {"all"},
+                 key=lambda name: geometric_mean(groups[name, "f64"]))
 for dtype in types:
-    mean, worst = geometric_mean(groups["all", dtype]), min(groups["all", dtype])
-    print(f"{dtype:>4}: {len(groups['all', dtype])} matrices, speed-up {mean:.2f}, least {worst:.2f}")
+    of_type = groups["all", dtype]
+    mean = geometric_mean(of_type)
+    print(f"{dtype}: {len(of_type)} matrices, speed-up {mean:.2f}, least {min(of_type):.2f}")
 
 # %%
 # Each dot is a matrix, and the bar is the geometric mean of its class. Above 1, lanky is faster.
@@ -87,6 +90,7 @@ for panel, dtype in zip(axes, ["f64", "f16"]):
     panel.set(title=f"SpMV: speed-up by class, {dtype}", yscale="log")
     panel.set_xticks(range(len(classes)), classes, rotation=45)
 axes[0].set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+axes[0].tick_params(axis="y", which="minor", labelleft=False)
 axes[0].set_ylabel("fastest of cuSPARSE over lanky")
 
 # %%
@@ -98,14 +102,12 @@ axes[0].set_ylabel("fastest of cuSPARSE over lanky")
 # than CSR has.
 
 figure, axes = plt.subplots(figsize=(7, 3.6))
-for name, label, colour in (("lanky", "lanky", "tab:blue"), ("rest", "fastest of cuSPARSE", "gray")):
-    entries, rates = [], []
-    for case in times:
-        if case[1] == "f64":
-            us = times[case][lanky] * (speedups[case] if name == "rest" else 1)
-            entries.append(facts[case]["nnz"])
-            rates.append(facts[case]["bytes"] / us / 1e3)
-    axes.loglog(entries, rates, ".", markersize=5, color=colour, label=label)
+cases = [case for case in times if case[1] == "f64"]
+entries = [facts[case]["nnz"] for case in cases]
+rates = np.array([facts[case]["bytes"] / times[case][lanky] / 1e3 for case in cases])  # GB/s
+axes.loglog(entries, rates, ".", color="tab:blue", label="lanky")
+axes.loglog(entries, rates / [speedups[case] for case in cases], ".", color="gray",
+            label="fastest of cuSPARSE")
 axes.axhline(env["read_floor_tbs"] * 1e3, color="black", linestyle=":", label="fastest read")
 axes.set(title="SpMV: bandwidth over nonzeros, f64", xlabel="nonzeros", ylabel="GB/s")
 axes.legend()
@@ -128,8 +130,9 @@ for kernel in sorted(profiles, key=lambda kernel: -len(profiles[kernel])):
         share = np.arange(1, len(profiles[kernel]) + 1) / len(times)
         axes.step(sorted(profiles[kernel]), share, where="post", label=" ".join(kernel))
 axes.set(title="SpMV: share of cases within τ of the fastest", xlabel="τ", ylabel="share",
-         xscale="log", xlim=(1, 10))
+         xscale="log", xlim=(1, 10), ylim=(0, 1.05))
 axes.set_xticks([1, 2, 5, 10], ["1", "2", "5", "10"])
+axes.tick_params(axis="x", which="minor", labelbottom=False)
 axes.legend()
 
 # %%
