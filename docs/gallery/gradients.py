@@ -100,5 +100,6 @@ axes.set(title="Loss over evaluations", xlabel="evaluation", ylabel="½ ‖A X �
 # %%
 # ## On a GPU
 #
-# `A.to("cuda")` and `X.to("cuda")` are the whole change. Products and gradients run on PyTorch's
-# current stream, and `torch.compile(lambda X: A(X).relu(), fullgraph=True)` takes the module whole.
+# `A.to("cuda")`, `X.to("cuda")` and `Y.to("cuda")` are the whole change. Products and gradients run
+# on PyTorch's current stream, and `torch.compile(lambda X: A(X).relu(), fullgraph=True)` takes the
+# module whole.
