@@ -2,7 +2,7 @@
 
 `lanky batch` times lanky beside the vendor's kernels, and appends a line of JSON for each kernel,
 matrix and type. This page draws the figures of lanky's own benchmark from such a file, without
-lanky and without a GPU. The same cells draw a file of yours:
+lanky and without a GPU. All cells but the check at the end draw a file of yours as well:
 
     lanky batch matrices --dtype f64,f32,f16,bf16 --json mine.jsonl    # folders, files, generators
     lanky report mine.jsonl -o mine.html                               # the same and more, ready
