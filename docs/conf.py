@@ -1,10 +1,11 @@
 """The documentation site: Sphinx over the Markdown pages of this folder and Doxygen's XML of
 the public headers.
 
-`./dev docs` builds it into build/docs/html. The program's help is there if the program is built;
-the page says so otherwise.
+`./dev docs` builds it into build/docs/html. The program's help is there if the program is built,
+and the pages of the gallery have output if lanky can be imported; the pages say so otherwise.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -26,8 +28,8 @@ version = release.rpartition(".")[0]
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_copybutton",
               "sphinx_inline_tabs"]
-exclude_patterns = ["plots", "snippets"]
-source_suffix = {".md": "markdown"}
+exclude_patterns = ["plots", "snippets", "*.py", "gallery/run_page.py"]
+source_suffix = {".md": "markdown", ".py": "markdown"}  # the gallery's: see gallery_page()
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -102,6 +104,52 @@ class LankyHelp(SphinxDirective):
         return [block]
 
 
+GALLERY = ROOT / "docs/gallery"
+RECORDS = ROOT / "build/docs/gallery"  # what the gallery's cells printed and drew
+runs = {}  # of the gallery's programs: the name of the page to its process
+
+
+def run_gallery(_):
+    """Starts the programs of the gallery, each in a process and on a core of its own."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    packages = [str(path) for path in ROOT.glob("build/*/python") if (path / "lanky").is_dir()]
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [environment.get("PYTHONPATH"), *packages]))
+    for page in sorted(GALLERY.glob("*.py")):
+        if page.name != "run_page.py":
+            command = [sys.executable, GALLERY / "run_page.py", page, "--record", RECORDS]
+            runs[page.stem] = subprocess.Popen(command, env=environment, text=True,
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def gallery_page(app, docname, source):
+    """A page of the gallery, a Python script, as Markdown with what its cells printed and drew."""
+    if not app.env.doc2path(docname).endswith(".py"):
+        return
+    name = pathlib.Path(docname).name
+    _, errors = runs[name].communicate(timeout=120)
+    if runs[name].returncode not in (0, 77):
+        raise ExtensionError(f"docs/{docname}.py failed:\n{errors}")
+    print(errors, end="", file=sys.stderr)  # says why a page was skipped
+    record = json.loads((RECORDS / f"{name}.json").read_text())
+    blocks = []
+    for number, cell in enumerate(record["cells"]):
+        blocks.append(cell["prose"])
+        if number == 0 and record["skipped"]:
+            blocks.append(":::{note}\nThis site was built without running the page, since Python "
+                          f"found no `{record['skipped']}`. Output and pictures are missing.\n:::")
+        if cell["code"]:
+            blocks.append(f"~~~python\n{cell['code']}\n~~~")
+        if cell.get("output"):
+            blocks.append(f"~~~{{code-block}} none\n:class: output\n\n{cell['output']}~~~")
+        blocks += [f"![{image['alt']}](../../build/docs/gallery/{image['file']})"
+                   for image in cell.get("images", [])]
+    blocks.append(f"The program is {{download}}`{name}.py <{name}.py>`.")
+    source[0] = "\n\n".join(blocks)
+
+
 def setup(app):
+    app.connect("builder-inited", run_gallery)
+    app.connect("source-read", gallery_page)
     app.add_directive("where", Where)
     app.add_directive("lanky-help", LankyHelp)
