@@ -7,7 +7,7 @@
 
 namespace lanky::dense {
 
-std::string_view name_of(Layout layout) noexcept {
+std::string_view layout_name(Layout layout) noexcept {
   return layout == Layout::col ? "column-major" : "row-major";
 }
 
@@ -22,7 +22,7 @@ void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, const char*
   const std::int64_t tight = tight_ld(extents, layout);
   if (ld < tight) {
     throw Error(ErrorCode::invalid_argument,
-                concat(what, " is ", ld, ", but a ", name_of(layout), " ", extents.rows, " x ",
+                concat(what, " is ", ld, ", but a ", layout_name(layout), " ", extents.rows, " x ",
                        extents.cols, " matrix needs ", tight));
   }
   const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;

@@ -40,8 +40,8 @@ void check_view(const MatrixView<T>& view, dense::StoredExtents extents, std::in
   }
   if (view.layout != shape.layout) {
     throw Error(ErrorCode::size_mismatch,
-                concat(what, " is ", dense::name_of(view.layout), ", the plan is for ",
-                       dense::name_of(shape.layout)));
+                concat(what, " is ", dense::layout_name(view.layout), ", the plan is for ",
+                       dense::layout_name(shape.layout)));
   }
   if (view.ld != ld) {
     throw Error(ErrorCode::size_mismatch,
@@ -266,14 +266,15 @@ std::string GemmPlan<T, TOut>::explain() const {
   const dense::Problem& p = impl_->problem;
   const GemmInfo info = this->info();
   const auto strides = [](dense::Strides x) { return concat("(", x.row, ", ", x.col, ")"); };
-  std::string text = concat(
-      "gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
-      impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ", dense::name_of(s.layout),
-      p.math == Math::ieee ? "" : concat(", ", lanky::to_string(p.math), " asked for"),
-      "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n, "] = A[",
-      p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
-      p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a), " B ",
-      strides(p.b), " C ", strides(p.c), "\n", info.tuning);
+  std::string text =
+      concat("gemm ", lanky::to_string(kDType<T>), " -> ", lanky::to_string(kDType<TOut>), " on ",
+             impl_->device.name(), ": m ", s.m, ", n ", s.n, ", k ", s.k, ", ",
+             dense::layout_name(s.layout),
+             p.math == Math::ieee ? "" : concat(", ", lanky::to_string(p.math), " asked for"),
+             "\nfamily: ", lanky::to_string(impl_->family), "\ncanonical: C[", p.m, ", ", p.n,
+             "] = A[", p.m, ", ", p.k, "] B[", p.k, ", ", p.n, "]",
+             p.swapped ? " with A = op(B)^T, B = op(A)^T" : "", ", strides A ", strides(p.a), " B ",
+             strides(p.b), " C ", strides(p.c), "\n", info.tuning);
   if (info.routes.empty()) text += "kernel: none, C is empty\n";
   for (const GemmRoute& route : info.routes)
     text += concat(route.when.empty() ? "kernel" : concat("  ", route.when), ": ",
@@ -291,7 +292,7 @@ std::uint64_t GemmPlan<T, TOut>::fingerprint() const noexcept {
   const GemmInfo info = this->info();
   Fingerprint print(impl_->device);
   print.add("gemm", to_string(kDType<T>), to_string(kDType<TOut>), s.m, s.n, s.k,
-            static_cast<int>(s.op_a), static_cast<int>(s.op_b), dense::name_of(s.layout), s.lda,
+            static_cast<int>(s.op_a), static_cast<int>(s.op_b), dense::layout_name(s.layout), s.lda,
             s.ldb, s.ldc, to_string(impl_->problem.math));
   for (const GemmRoute& route : info.routes)
     print.add(route.when, route.kernel, route.algorithm, route.configuration);

@@ -54,7 +54,7 @@ std::int64_t tight_ld(StoredExtents extents, Layout layout) noexcept;
 GemmShape with_leading_dimensions(GemmShape shape) noexcept;
 
 /// "column-major" or "row-major".
-std::string_view name_of(Layout layout) noexcept;
+std::string_view layout_name(Layout layout) noexcept;
 
 /// The shape with its leading dimensions filled in. Throws Error: invalid_argument (negative sizes,
 /// leading dimensions shorter than a column or row, more elements than 64 bits count), unsupported
