@@ -21,7 +21,8 @@ namespace lanky::python {
 /// A stream as Python tells it.
 struct StreamHandle {
   CUstream_st* pointer = nullptr;
-  nb::object owner;  // keeps the stream; null where it came as a number
+  // Keeps the stream; null where it came as a number, and of a current one, which a lane looks up.
+  nb::object owner;
   // Memory that the library's allocator gives now is for this stream.
   bool current = false;
 };
@@ -46,6 +47,9 @@ struct Lane {
   bool reads = false;   // it was given runs since the values of A were last replaced
   bool behind = false;  // values were replaced on another lane, for which it has not waited yet
 };
+
+/// A lane on that stream, which it keeps; `like` is an array of the library that told the stream.
+std::shared_ptr<Lane> lane_on(const StreamHandle& stream, const Array& like, Device device);
 
 /// The lanes of one plan. All members are called with the GIL held.
 class Lanes {
