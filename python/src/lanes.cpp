@@ -115,6 +115,20 @@ StreamHandle kept(StreamHandle stream, const Array& like) {
   return stream;
 }
 
+/// Whether the lane's stream is being captured in a CUDA graph, as far as the library of `like` can
+/// tell. Looked up where lanes would wait for each other, hence seldom.
+bool is_captured(const Lane& lane, const Array& like) {
+  if (lane.handle.pointer == nullptr) return false;  // the default stream cannot be
+  if (like.kind == Kind::torch) {
+    if (current_torch(lane.stream.device().index()).pointer != lane.handle.pointer) return false;
+    const nb::object cuda = nb::module_::import_("torch").attr("cuda");
+    return nb::cast<bool>(cuda.attr("is_current_stream_capturing")());
+  }
+  if (!lane.handle.owner.is_valid() || !nb::hasattr(lane.handle.owner, "is_capturing"))
+    return false;
+  return nb::cast<bool>(lane.handle.owner.attr("is_capturing")());
+}
+
 /// What `later` is given from now on starts after what `earlier` was given.
 void wait(const Stream& later, const Stream& earlier) {
   Event given(earlier.device());
@@ -155,6 +169,7 @@ Lanes::~Lanes() {
   // In the child of a fork nothing of CUDA may be touched, not even to free it.
   for (const std::shared_ptr<Lane>& lane : lanes_)
     new std::shared_ptr<Lane>(lane);
+  new std::optional<Event>(std::move(let_go_));
 }
 
 std::shared_ptr<Lane> lane_on(const StreamHandle& stream, const Array& like, Device device) {
@@ -172,35 +187,54 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
   if (lanes_.size() == kMost) {
     const auto idle = std::find_if(lanes_.begin() + 1, lanes_.end(),
                                    [](const auto& known) { return known.use_count() == 1; });
-    if (idle != lanes_.end()) lanes_.erase(idle);
+    if (idle != lanes_.end()) {
+      let_go(**idle);
+      lanes_.erase(idle);
+    }
   }
   lanes_.push_back(lane);
   return lane;
 }
 
+void Lanes::let_go(const Lane& lane) {
+  if (let_go_) {
+    lane.stream.wait(*let_go_);
+  } else {
+    let_go_.emplace(lane.stream.device());
+  }
+  let_go_->record(lane.stream);
+}
+
 void Lanes::join() noexcept {
   try {
+    const Stream& last = made_on()->stream;
     for (std::size_t i = 1; i < lanes_.size(); ++i)
-      wait(made_on()->stream, lanes_[i]->stream);
+      wait(last, lanes_[i]->stream);
+    if (let_go_) last.wait(*let_go_);
   } catch (const std::exception&) {
     // The device is gone, and what waits for it with it.
   }
 }
 
-void Lanes::read(Lane& lane) {
-  if (lane.behind) wait(lane.stream, replaced_on_->stream);
-  lane.behind = false;
+void Lanes::read(Lane& lane, const Array& x) {
   lane.reads = true;
+  if (!lane.behind || is_captured(lane, x)) return;
+  wait(lane.stream, replaced_on_->stream);
+  lane.behind = false;
 }
 
-void Lanes::replace(const std::shared_ptr<Lane>& lane) {
-  read(*lane);
+void Lanes::replace(const std::shared_ptr<Lane>& lane, const Array& values) {
+  const bool alone = !lane->behind && !let_go_ && lanes_.size() == 1;
+  if (!alone && is_captured(*lane, values)) return;
+  read(*lane, values);
   for (const std::shared_ptr<Lane>& other : lanes_) {
     if (other == lane) continue;
     if (other->reads) wait(lane->stream, other->stream);
     other->reads = false;
     other->behind = true;
   }
+  if (let_go_) lane->stream.wait(*let_go_);
+  let_go_.reset();
   replaced_on_ = lane;
 }
 
