@@ -65,7 +65,7 @@ StreamHandle current_cupy(int device) {
   static const StreamOfDevice quick = cupy_stream_function();
   if (quick == nullptr) return {pointer_of(current_object_of_cupy(device).attr("ptr")), {}, true};
   const std::intptr_t stream = quick(device);
-  if (stream == 0 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   return {reinterpret_cast<CUstream_st*>(stream), {}, true};
 }
 
