@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from lanky import _core
 from lanky._sources import Csr, copy_like, copy_of, csr_of, numpy_dtype, type_name
+
+
+class _Product:
+    """The plan of a matrix, its transpose, its conjugate or its adjoint, which all views of that
+    share; None until it is multiplied, and after the values were replaced."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self) -> None:
+        self.plan: Any = None
 
 
 class _Shared:
@@ -18,8 +29,11 @@ class _Shared:
     ) -> None:
         self.options = options
         self.shape = csr.shape
-        self.plans: dict[Any, Any] = {}
-        self.plans[False, False] = _core.SparsePlan(
+        self.products: dict[tuple[bool, bool], _Product] = {
+            key: _Product() for key in itertools.product((False, True), repeat=2)
+        }
+        self.sampled: dict[bool, Any] = {}  # by whether Y is conjugated
+        self.main = self.products[False, False].plan = _core.SparsePlan(
             csr.indptr, csr.indices, csr.data, *csr.shape, stream=stream, **options
         )
         self.csr = None
@@ -34,34 +48,32 @@ class _Shared:
         return self.csr
 
     def plan(self, transposed: bool, conjugated: bool) -> Any:
-        found = self.plans.get((transposed, conjugated))
-        if found is None:
+        product = self.products[transposed, conjugated]
+        plan = product.plan
+        if plan is None:
             csr = self.kept("transpose and no conjugate")
             data = csr.data.conj() if conjugated and not transposed else csr.data
             if hasattr(data, "resolve_conj"):  # PyTorch's are lazy
                 data = data.resolve_conj()
             op = "none" if not transposed else "conj_trans" if conjugated else "trans"
-            found = _core.SparsePlan(
+            plan = product.plan = _core.SparsePlan(
                 csr.indptr, csr.indices, data, *csr.shape, op=op, **self.options
             )
-            self.plans[transposed, conjugated] = found
-        return found
+        return plan
 
     def sampled_plan(self, conjugate_y: bool) -> Any:
-        key = "sampled", conjugate_y
-        if key not in self.plans:
+        if conjugate_y not in self.sampled:
             csr = self.kept("pattern to sample at")
-            main = self.plans[False, False]
-            self.plans[key] = _core.SddmmPlan(
+            self.sampled[conjugate_y] = _core.SddmmPlan(
                 csr.indptr,
                 csr.indices,
                 *csr.shape,
-                main.dtype_name,
+                self.main.dtype_name,
                 out_dtype=self.options["out_dtype"],
                 device=self.options["device"],
                 conjugate_y=conjugate_y,
             )
-        return self.plans[key]
+        return self.sampled[conjugate_y]
 
 
 class SparseMatrix:
@@ -73,7 +85,7 @@ class SparseMatrix:
     solvers take it. `A.T` and `A.H` cost nothing until they are multiplied: the first product packs
     the matrix once more."""
 
-    __slots__ = ("__weakref__", "_conjugated", "_key", "_plans", "_shared", "_transposed")
+    __slots__ = ("__weakref__", "_conjugated", "_product", "_shared", "_transposed")
     __array_ufunc__ = None  # NumPy leaves x @ A to __rmatmul__
     ndim = 2
 
@@ -81,14 +93,13 @@ class SparseMatrix:
         self._shared = shared
         self._transposed = transposed
         self._conjugated = conjugated
-        self._key = transposed, conjugated
-        self._plans = shared.plans
+        self._product = shared.products[transposed, conjugated]
 
     def _plan(self) -> Any:
-        return self._plans.get(self._key) or self._shared.plan(*self._key)
+        return self._product.plan or self._shared.plan(self._transposed, self._conjugated)
 
     def __matmul__(self, x: Any) -> Any:
-        return (self._plans.get(self._key) or self._plan()) @ x
+        return (self._product.plan or self._plan()) @ x
 
     def __rmatmul__(self, x: Any) -> Any:
         result = self.T @ (x if len(x.shape) == 1 else x.T)
@@ -168,28 +179,30 @@ class SparseMatrix:
     @property
     def dtype(self) -> np.dtype:
         """The type of A's elements and of x's, as NumPy's type; bfloat16 is that of ml_dtypes."""
-        return numpy_dtype(self._plans[False, False].dtype_name)
+        return numpy_dtype(self._shared.main.dtype_name)
 
     @property
     def out_dtype(self) -> np.dtype:
         """The type of results."""
-        return numpy_dtype(self._plans[False, False].out_dtype_name)
+        return numpy_dtype(self._shared.main.out_dtype_name)
 
     @property
     def nnz(self) -> int:
         """Entries of the CSR that the matrix was made from."""
-        return self._plans[False, False].nnz
+        return self._shared.main.nnz
 
     @property
     def device(self) -> str:
         """ "cpu" or "cuda:0"."""
-        return self._plans[False, False].device
+        return self._shared.main.device
 
     @property
     def device_bytes(self) -> int:
         """Memory of all plans made so far; the copy of the CSR, which `keep=False` does without, is
         not counted."""
-        return sum(plan.device_bytes for plan in self._plans.values())
+        products = (product.plan for product in self._shared.products.values())
+        plans = [plan for plan in products if plan is not None]
+        return sum(plan.device_bytes for plan in [*plans, *self._shared.sampled.values()])
 
     @property
     def fingerprint(self) -> int:
@@ -213,8 +226,9 @@ class SparseMatrix:
         self._plan().update_values(values, stream)
         if shared.csr is not None:
             shared.csr = shared.csr._replace(data=copy_like(shared.csr.data, values))
-        for key in ((True, False), (True, True), (False, True)):
-            self._plans.pop(key, None)
+        for product in shared.products.values():
+            if product.plan is not shared.main:
+                product.plan = None
 
     def sddmm(
         self,

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "errors.hpp"
+#include "exchange.hpp"
+#include "names.hpp"
 
 namespace lanky::python {
 
@@ -35,22 +37,6 @@ constexpr int kAligned = 0x100;
 constexpr int kNativeBytes = 0x200;
 constexpr int kWritable = 0x400;
 
-/// An interned attribute name, made once and never freed.
-class Name {
- public:
-  explicit Name(const char* text) : text_(PyUnicode_InternFromString(text)) {}
-  PyObject* ptr() const { return text_; }
-
- private:
-  PyObject* text_;
-};
-
-nb::object get(nb::handle object, const Name& name) {
-  PyObject* value = PyObject_GetAttr(object.ptr(), name.ptr());
-  if (value == nullptr) throw nb::python_error();
-  return nb::steal(value);
-}
-
 nb::object call_method(nb::handle object, const Name& name) {
   PyObject* arguments[1] = {object.ptr()};
   PyObject* value = PyObject_VectorcallMethod(name.ptr(), arguments, 1, nullptr);
@@ -66,12 +52,6 @@ nb::object call(nb::handle function, std::initializer_list<nb::handle> arguments
   PyObject* value = PyObject_Vectorcall(function.ptr(), list.data(), count, nullptr);
   if (value == nullptr) throw nb::python_error();
   return nb::steal(value);
-}
-
-std::int64_t integer(nb::handle value) {
-  const long long number = PyLong_AsLongLong(value.ptr());
-  if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return number;
 }
 
 bool flag(nb::handle value) {
@@ -141,6 +121,25 @@ struct Torch {
       module.attr("int32"),    module.attr("int64"),
   };
   nb::object dtype_keyword = nb::make_tuple("dtype");
+  // What needs no call of Python; PyTorch 2.10 and later have it, and older ones are asked in
+  // Python.
+  const Exchange* exchange = exchange_of_torch();
+  nb::object parameter_type = module.attr("nn").attr("Parameter");
+  // What the code calls that PyTorch's compiler writes: a third of the time of new_empty().
+  nb::object empty_on_host = allocator("_empty_strided_cpu");
+  nb::object empty_on_device = allocator("_empty_strided_cuda");
+
+  nb::object allocator(const char* name) const {
+    nb::object found = module.attr("_C");
+    for (const char* part : {"_dynamo", "guards", name})
+      found = nb::getattr(found, part, nb::none());
+    return found;
+  }
+
+  /// Whether its memory is all there is to it: other subclasses may mean something else.
+  bool is_plain(nb::handle tensor) const {
+    return tensor.type().is(array_type) || tensor.type().is(parameter_type);
+  }
 };
 
 Torch& torch() {
@@ -322,10 +321,19 @@ void read_cupy(Array& array, bool scalars) {
   set_strides_in_bytes(array, strides);
 }
 
+void refuse_gradient(const Array& array) {
+  static const Name kGradient("requires_grad");
+  if (flag(get(array.object, kGradient)) && flag(call(torch().grad_enabled, {})))
+    throw_type_error(std::string(array.name) +
+                     " requires a gradient, which only lanky.torch computes; use that, or " +
+                     array.name + ".detach()");
+}
+
 void refuse_lazy_bits(const Array& array) {
   static const Name kConjugate("is_conj");
   static const Name kNegative("is_neg");
-  if (flag(call_method(array.object, kConjugate)))
+  const bool complex = array.element == Element::c64 || array.element == Element::c128;
+  if (complex && flag(call_method(array.object, kConjugate)))
     throw_value_error(std::string(array.name) +
                       " is a conjugate that PyTorch has not written; use " + array.name +
                       ".resolve_conj()");
@@ -333,36 +341,6 @@ void refuse_lazy_bits(const Array& array) {
     throw_value_error(std::string(array.name) +
                       " is a negative that PyTorch has not written; use " + array.name +
                       ".resolve_neg()");
-}
-
-void read_torch(Array& array, bool scalars) {
-  static const Name kPointer("data_ptr");
-  static const Name kDevice("get_device");
-  static const Name kShape("shape");
-  static const Name kStrides("stride");
-  static const Name kDtype("dtype");
-  static const Name kGradient("requires_grad");
-  static const Name kLayout("layout");
-  static const Name kIsCpu("is_cpu");
-  static const Name kIsCuda("is_cuda");
-  Torch& library = torch();
-  if (!get(array.object, kLayout).is(library.strided))
-    throw_type_error(std::string(array.name) + " is a tensor of " +
-                     text_of(array.object.attr("layout")) + "; a dense one is needed here");
-  array.device = static_cast<int>(integer(call_method(array.object, kDevice)));
-  if (!flag(get(array.object, array.device < 0 ? kIsCpu : kIsCuda)))
-    throw_value_error(std::string(array.name) + " is on " + text_of(array.object.attr("device")) +
-                      "; lanky computes on the CPU and on CUDA devices");
-  if (flag(get(array.object, kGradient)) && flag(call(library.grad_enabled, {})))
-    throw_type_error(std::string(array.name) +
-                     " requires a gradient, which only lanky.torch computes; use that, or " +
-                     array.name + ".detach()");
-  refuse_lazy_bits(array);
-  array.element = element_of_dtype(library, get(array.object, kDtype));
-  array.writable = true;
-  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
-  integers(call_method(array.object, kStrides), array.strides, array.name, scalars);
-  array.data = reinterpret_cast<void*>(integer(call_method(array.object, kPointer)));
 }
 
 Element element_of_dlpack(const nb::dlpack::dtype& type) {
@@ -382,26 +360,83 @@ Element element_of_dlpack(const nb::dlpack::dtype& type) {
   }
 }
 
-template <class View>
-void take_view(Array& array, const View& view, bool scalars) {
-  constexpr int kCpu = 1;
-  constexpr int kCuda = 2;
-  constexpr int kPinned = 3;
-  const int device = view.device_type();
-  if (device != kCpu && device != kCuda && device != kPinned)
-    throw_value_error(std::string(array.name) + " is on a device of DLPack's type " +
-                      std::to_string(device) + "; lanky computes on the CPU and on CUDA devices");
-  array.device = device == kCuda ? view.device_id() : -1;
-  require_rank(static_cast<std::int64_t>(view.ndim()), array.name, scalars);
-  array.rank = static_cast<int>(view.ndim());
-  array.element = element_of_dlpack(view.dtype());
-  array.data = const_cast<void*>(static_cast<const void*>(view.data()));
+constexpr int kDlpackCpu = 1;
+constexpr int kDlpackCuda = 2;
+constexpr int kDlpackPinned = 3;
+
+void require_known_device(const Array& array, int type) {
+  if (type == kDlpackCpu || type == kDlpackCuda || type == kDlpackPinned) return;
+  throw_value_error(std::string(array.name) + " is on a device of DLPack's type " +
+                    std::to_string(type) + "; lanky computes on the CPU and on CUDA devices");
+}
+
+/// Everything but who holds the memory, and whether it may be written to.
+void take_tensor(Array& array, const nb::dlpack::dltensor& tensor, bool scalars) {
+  require_known_device(array, tensor.device.device_type);
+  require_rank(tensor.ndim, array.name, scalars);
+  array.device = tensor.device.device_type == kDlpackCuda ? tensor.device.device_id : -1;
+  array.rank = tensor.ndim;
+  array.element = element_of_dlpack(tensor.dtype);
+  array.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   std::int64_t tight = 1;
-  for (std::size_t i = view.ndim(); i-- > 0;) {
-    array.shape[i] = static_cast<std::int64_t>(view.shape(i));
-    array.strides[i] = view.stride_ptr() != nullptr ? view.stride(i) : tight;
+  for (auto i = static_cast<std::size_t>(tensor.ndim); i-- > 0;) {
+    array.shape[i] = tensor.shape[i];
+    array.strides[i] = tensor.strides != nullptr ? tensor.strides[i] : tight;
     tight *= array.shape[i];
   }
+}
+
+/// false where PyTorch has no table, or the tensor no memory: read_torch() says why.
+bool describe_torch(nb::handle tensor, nb::dlpack::dltensor& description) {
+  const Torch& library = torch();
+  if (library.exchange == nullptr || !library.is_plain(tensor)) return false;
+  if (library.exchange->describe(tensor.ptr(), &description) == 0) return true;
+  PyErr_Clear();
+  return false;
+}
+
+void read_torch(Array& array, bool scalars) {
+  static const Name kPointer("data_ptr");
+  static const Name kDevice("get_device");
+  static const Name kShape("shape");
+  static const Name kStrides("stride");
+  static const Name kDtype("dtype");
+  static const Name kLayout("layout");
+  static const Name kIsCpu("is_cpu");
+  static const Name kIsCuda("is_cuda");
+  array.writable = true;
+  nb::dlpack::dltensor description;
+  if (describe_torch(array.object, description)) {
+    take_tensor(array, description, scalars);
+    refuse_gradient(array);
+    return refuse_lazy_bits(array);
+  }
+  Torch& library = torch();
+  if (!get(array.object, kLayout).is(library.strided))
+    throw_type_error(std::string(array.name) + " is a tensor of " +
+                     text_of(array.object.attr("layout")) + "; a dense one is needed here");
+  array.device = static_cast<int>(integer(call_method(array.object, kDevice)));
+  if (!flag(get(array.object, array.device < 0 ? kIsCpu : kIsCuda)))
+    throw_value_error(std::string(array.name) + " is on " + text_of(array.object.attr("device")) +
+                      "; lanky computes on the CPU and on CUDA devices");
+  refuse_gradient(array);
+  array.element = element_of_dtype(library, get(array.object, kDtype));
+  refuse_lazy_bits(array);
+  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
+  integers(call_method(array.object, kStrides), array.strides, array.name, scalars);
+  array.data = reinterpret_cast<void*>(integer(call_method(array.object, kPointer)));
+}
+
+template <class View>
+void take_view(Array& array, const View& view, bool scalars) {
+  nb::dlpack::dltensor tensor;
+  tensor.data = const_cast<void*>(static_cast<const void*>(view.data()));
+  tensor.device = {view.device_type(), view.device_id()};
+  tensor.ndim = static_cast<std::int32_t>(view.ndim());
+  tensor.dtype = view.dtype();
+  tensor.shape = const_cast<std::int64_t*>(view.shape_ptr());
+  tensor.strides = const_cast<std::int64_t*>(view.stride_ptr());
+  take_tensor(array, tensor, scalars);
   array.keep =
       nb::capsule(new View(view), [](void* held) noexcept { delete static_cast<View*>(held); });
 }
@@ -476,10 +511,32 @@ nb::tuple shape_tuple(int rank, std::int64_t rows, std::int64_t cols) {
   return rank == 1 ? nb::make_tuple(rows) : nb::make_tuple(rows, cols);
 }
 
-nb::object empty_numpy(DType dtype, int rank, std::int64_t rows, std::int64_t cols, Layout layout) {
+std::array<std::int64_t, 2> tight_strides(int rank, std::int64_t rows, std::int64_t cols,
+                                          Layout layout) {
+  if (rank == 1) return {1, 1};
+  return layout == Layout::row ? std::array<std::int64_t, 2>{std::max<std::int64_t>(1, cols), 1}
+                               : std::array<std::int64_t, 2>{1, std::max<std::int64_t>(1, rows)};
+}
+
+/// An array that is to be made; its memory is not there yet.
+Array planned(const Array& like, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
+              Layout layout) {
+  Array array;
+  array.name = "out";
+  array.kind = like.kind;
+  array.element = static_cast<Element>(dtype);
+  array.writable = true;
+  array.device = like.device;
+  array.rank = rank;
+  array.shape = {rows, cols};
+  array.strides = tight_strides(rank, rows, cols, layout);
+  return array;
+}
+
+nb::object empty_numpy(const Array& wanted, Layout layout) {
   NumPy& library = numpy();
-  const nb::tuple shape = shape_tuple(rank, rows, cols);
-  return call(library.empty, {shape, library.of(static_cast<Element>(dtype)),
+  const nb::tuple shape = shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
+  return call(library.empty, {shape, library.of(wanted.element),
                               layout == Layout::row ? library.by_rows : library.by_columns});
 }
 
@@ -503,42 +560,70 @@ class CurrentDevice {
   nb::object device_;
 };
 
-nb::object empty_cupy(int device, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
-                      Layout layout) {
+/// Makes the array, and tells `wanted` where its memory is.
+nb::object empty_cupy(Array& wanted, Layout layout) {
   static const Name kData("data");
   static const Name kDevice("device_id");
+  static const Name kPointer("ptr");
   CuPy& library = cupy();
   NumPy& types = numpy();
-  const nb::tuple shape = shape_tuple(rank, rows, cols);
+  const nb::tuple shape = shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
+  nb::object memory;
   const auto make = [&] {
-    return call(library.array_type,
-                {shape, types.of(static_cast<Element>(dtype)), types.none, types.none,
-                 layout == Layout::row ? types.by_rows : types.by_columns});
+    nb::object made =
+        call(library.array_type, {shape, types.of(wanted.element), types.none, types.none,
+                                  layout == Layout::row ? types.by_rows : types.by_columns});
+    memory = get(made, kData);
+    wanted.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+    return made;
   };
   nb::object result = make();
   // Most often the current device is the right one, and asking would take longer than looking.
-  if (integer(get(get(result, kData), kDevice)) == device || rows * cols == 0) return result;
-  const CurrentDevice current(device);
+  if (integer(get(memory, kDevice)) == wanted.device || wanted.size() == 0) return result;
+  const CurrentDevice current(wanted.device);
   return make();
+}
+
+/// By PyTorch's quickest function, which allocates on its current device; null where that is
+/// another one, or there is no such function. DLPack's own allocator would not do: its tensors are
+/// of foreign memory, for which record_stream() does nothing.
+nb::object empty_torch_quickly(const Array& like, Array& wanted) {
+  const Torch& library = torch();
+  const nb::object& make = wanted.on_host() ? library.empty_on_host : library.empty_on_device;
+  if (library.exchange == nullptr || make.is_none() || !library.is_plain(like.object)) return {};
+  const nb::tuple shape = shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
+  const nb::tuple strides = shape_tuple(wanted.rank, wanted.strides[0], wanted.strides[1]);
+  nb::object result =
+      call(make, {shape, strides, library.dtypes[static_cast<std::size_t>(wanted.element)]});
+  nb::dlpack::dltensor made;
+  if (!describe_torch(result, made)) return {};
+  if (!wanted.on_host() && made.device.device_id != wanted.device) return {};
+  wanted.data = made.data;
+  return result;
 }
 
 /// new_empty() takes the device and, where that serves, the type from `like`: half the time of
 /// empty().
-nb::object empty_torch(const Array& like, DType dtype, int rank, std::int64_t rows,
-                       std::int64_t cols, Layout layout) {
+nb::object empty_torch(const Array& like, Array& wanted, Layout layout) {
   static const Name kTranspose("t");
   static const Name kNewEmpty("new_empty");
+  static const Name kPointer("data_ptr");
+  nb::object quick = empty_torch_quickly(like, wanted);
+  if (quick.is_valid()) return quick;
   Torch& library = torch();
-  const bool turned = rank == 2 && layout == Layout::col;
-  const nb::tuple shape = turned ? shape_tuple(2, cols, rows) : shape_tuple(rank, rows, cols);
-  const bool same_type = like.element == static_cast<Element>(dtype);
+  const bool turned = wanted.rank == 2 && layout == Layout::col;
+  const nb::tuple shape = turned ? shape_tuple(2, wanted.shape[1], wanted.shape[0])
+                                 : shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
+  const bool same_type = like.element == wanted.element;
   PyObject* arguments[3] = {like.object.ptr(), shape.ptr(),
-                            library.dtypes[static_cast<std::size_t>(dtype)].ptr()};
+                            library.dtypes[static_cast<std::size_t>(wanted.element)].ptr()};
   PyObject* made = PyObject_VectorcallMethod(kNewEmpty.ptr(), arguments, 2,
                                              same_type ? nullptr : library.dtype_keyword.ptr());
   if (made == nullptr) throw nb::python_error();
-  const nb::object result = nb::steal(made);
-  return turned ? call_method(result, kTranspose) : result;
+  nb::object result = nb::steal(made);
+  if (turned) result = call_method(result, kTranspose);
+  wanted.data = reinterpret_cast<void*>(integer(call_method(result, kPointer)));
+  return result;
 }
 
 nb::dlpack::dtype dlpack_type(Element element) {
@@ -558,25 +643,29 @@ nb::dlpack::dtype dlpack_type(Element element) {
   }
 }
 
-/// Memory of lanky's own on a GPU, as an object with __dlpack__.
-nb::object empty_dlpack(int device, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
-                        Layout layout) {
-  const Stream stream = Stream::wrap(nullptr, Device::cuda(device));
-  const std::int64_t count = rows * cols;
-  auto memory = std::make_unique<Buffer<std::byte>>(
-      stream, std::max<std::int64_t>(1, count) * static_cast<std::int64_t>(size_of(dtype)));
-  const std::array<std::size_t, 2> shape{static_cast<std::size_t>(rows),
-                                         static_cast<std::size_t>(cols)};
-  const std::array<std::int64_t, 2> strides =
-      layout == Layout::row ? std::array<std::int64_t, 2>{rank == 2 ? cols : 1, 1}
-                            : std::array<std::int64_t, 2>{1, rows};
-  void* data = memory->data();
+/// Memory of lanky's own, as an object with __dlpack__: a cast without a framework would give a
+/// bare capsule, which tells no device.
+nb::object empty_dlpack(Array& wanted) {
+  const Stream stream =
+      wanted.on_host() ? Stream(Device::cpu()) : Stream::wrap(nullptr, Device::cuda(wanted.device));
+  const auto item = static_cast<std::int64_t>(item_bytes(wanted.element));
+  auto memory =
+      std::make_unique<Buffer<std::byte>>(stream, std::max<std::int64_t>(1, wanted.size()) * item);
+  const std::array<std::size_t, 2> shape{static_cast<std::size_t>(wanted.shape[0]),
+                                         static_cast<std::size_t>(wanted.shape[1])};
+  wanted.data = memory->data();
   const nb::capsule owner(
       memory.release(), [](void* held) noexcept { delete static_cast<Buffer<std::byte>*>(held); });
-  constexpr int kCuda = 2;
-  return nb::cast(nb::ndarray<>(data, static_cast<std::size_t>(rank), shape.data(), owner,
-                                strides.data(), dlpack_type(static_cast<Element>(dtype)), kCuda,
-                                device));
+  return nb::cast(nb::ndarray<nb::array_api>(
+      wanted.data, static_cast<std::size_t>(wanted.rank), shape.data(), owner,
+      wanted.strides.data(), dlpack_type(wanted.element),
+      wanted.on_host() ? kDlpackCpu : kDlpackCuda, std::max(0, wanted.device)));
+}
+
+/// Whether an array of DLPack can become one of the library of `like`.
+bool has_namespace(const Array& like) {
+  static const Name kNamespace("__array_namespace__");
+  return nb::hasattr(like.object, nb::handle(kNamespace.ptr()));
 }
 
 }  // namespace
@@ -709,51 +798,27 @@ std::string shape_text(const Array& array) {
   return "(" + std::to_string(array.shape[0]) + ", " + std::to_string(array.shape[1]) + ")";
 }
 
-nb::object empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
-                      std::int64_t cols, Layout layout) {
-  switch (like.kind) {
-    case Kind::cupy:
-      return empty_cupy(like.device, dtype, rank, rows, cols, layout);
-    case Kind::torch:
-      return empty_torch(like, dtype, rank, rows, cols, layout);
-    case Kind::other:
-      if (!like.on_host()) return empty_dlpack(like.device, dtype, rank, rows, cols, layout);
-      break;
-    case Kind::numpy:
-      break;
+NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
+                    Layout layout) {
+  Array array = planned(like, dtype, rank, rows, cols, layout);
+  nb::object object;
+  if (like.kind == Kind::cupy) {
+    object = empty_cupy(array, layout);
+  } else if (like.kind == Kind::torch) {
+    object = empty_torch(like, array, layout);
+  } else if (like.kind == Kind::other && (!like.on_host() || has_namespace(like))) {
+    object = empty_dlpack(array);
+  } else {
+    object = empty_numpy(array, layout);
+    array = read_array(object, "out");
   }
-  return empty_numpy(dtype, rank, rows, cols, layout);
-}
-
-Array read_result(nb::handle result, const Array& like, DType dtype, int rank, std::int64_t rows,
-                  std::int64_t cols, Layout layout) {
-  static const Name kData("data");
-  static const Name kPointer("ptr");
-  static const Name kDataPointer("data_ptr");
-  if (like.kind != Kind::cupy && like.kind != Kind::torch) return read_array(result, "out");
-  Array array;
-  array.name = "out";
-  array.object = result;
-  array.kind = like.kind;
-  array.element = static_cast<Element>(dtype);
-  array.writable = true;
-  array.device = like.device;
-  array.rank = rank;
-  array.shape = {rows, cols};
-  array.strides = layout == Layout::row ? std::array<std::int64_t, 2>{rank == 2 ? cols : 1, 1}
-                                        : std::array<std::int64_t, 2>{1, rows};
-  array.data =
-      reinterpret_cast<void*>(integer(like.kind == Kind::cupy ? get(get(result, kData), kPointer)
-                                                              : call_method(result, kDataPointer)));
-  return array;
+  array.object = object;
+  return {std::move(object), std::move(array)};
 }
 
 nb::object to_caller(const Array& like, nb::object result) {
-  if (like.kind != Kind::other || !nb::hasattr(like.object, "__array_namespace__")) return result;
-  // NumPy hands no bfloat16 over by DLPack.
-  const bool by_dlpack = !like.on_host() || text_of(result.attr("dtype")) != "bfloat16";
-  return like.object.attr("__array_namespace__")().attr(by_dlpack ? "from_dlpack"
-                                                                  : "asarray")(result);
+  if (like.kind != Kind::other || !has_namespace(like)) return result;
+  return like.object.attr("__array_namespace__")().attr("from_dlpack")(result);
 }
 
 nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {

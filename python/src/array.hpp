@@ -76,13 +76,15 @@ std::string place(int device);
 /// "(3, 4)".
 std::string shape_text(const Array& array);
 
-/// A new array of the kind and in the memory of `like`; by rows or by columns, rank 1 or 2.
-nb::object empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
-                      std::int64_t cols, Layout layout);
+/// A new array, and what there is to read of it.
+struct NewArray {
+  nb::object object;
+  Array array;
+};
 
-/// What empty_like() made, read: of known kinds the pointer alone, as the rest is known.
-Array read_result(nb::handle result, const Array& like, DType dtype, int rank, std::int64_t rows,
-                  std::int64_t cols, Layout layout);
+/// An array of the kind and in the memory of `like`; by rows or by columns, rank 1 or 2.
+NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows, std::int64_t cols,
+                    Layout layout);
 
 /// A result of empty_like() for the caller: of kinds that lanky does not know, it is made an array
 /// of theirs by way of DLPack.

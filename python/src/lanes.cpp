@@ -3,10 +3,12 @@
 #include "lanes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "errors.hpp"
+#include "exchange.hpp"
 #include "process.hpp"
 
 namespace lanky::python {
@@ -37,16 +39,46 @@ StreamHandle given(nb::handle stream) {
                    "; an int, or an object with __cuda_stream__, ptr or cuda_stream is needed");
 }
 
-StreamHandle current_cupy(int device) {
-  static const nb::object& current =
-      *new nb::object(nb::module_::import_("cupy").attr("cuda").attr("get_current_stream"));
-  nb::object stream = current(device);
-  return {pointer_of(stream.attr("ptr")), stream, true};
+/// The function by which CuPy's own modules look the stream of a device up, a tenth of the time of
+/// its Python function; null where this CuPy has none of that signature.
+using StreamOfDevice = std::intptr_t (*)(int device);
+StreamOfDevice cupy_stream_function() {
+  try {
+    const nb::object functions =
+        nb::module_::import_("cupy_backends.cuda.stream").attr("__pyx_capi__");
+    const nb::object capsule = functions["get_stream_ptr"];
+    constexpr const char* kSignature = "intptr_t (int)";
+    if (PyCapsule_IsValid(capsule.ptr(), kSignature) == 0) return nullptr;
+    return reinterpret_cast<StreamOfDevice>(PyCapsule_GetPointer(capsule.ptr(), kSignature));
+  } catch (nb::python_error&) {
+    return nullptr;
+  }
 }
 
-/// PyTorch's streams live as long as the process. The raw stream is what PyTorch's own compiler
-/// reads, at a tenth of the time of current_stream(), which serves where that is missing.
+nb::object current_object_of_cupy(int device) {
+  static const nb::object& current =
+      *new nb::object(nb::module_::import_("cupy").attr("cuda").attr("get_current_stream"));
+  return current(device);
+}
+
+StreamHandle current_cupy(int device) {
+  static const StreamOfDevice quick = cupy_stream_function();
+  if (quick == nullptr) return {pointer_of(current_object_of_cupy(device).attr("ptr")), {}, true};
+  const std::intptr_t stream = quick(device);
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return {reinterpret_cast<CUstream_st*>(stream), {}, true};
+}
+
+/// DLPack's table tells it, where PyTorch has one; else the raw stream is what PyTorch's own
+/// compiler reads, at a tenth of the time of current_stream(), which serves where that is missing.
 StreamHandle current_torch(int device) {
+  static const Exchange* const exchange = exchange_of_torch();
+  if (exchange != nullptr && exchange->current_stream != nullptr) {
+    constexpr std::int32_t kCuda = 2;
+    void* stream = nullptr;
+    if (exchange->current_stream(kCuda, device, &stream) != 0) throw nb::python_error();
+    return {static_cast<CUstream_st*>(stream), {}, true};
+  }
   static const nb::object& raw = *new nb::object(nb::getattr(
       nb::module_::import_("torch").attr("_C"), "_cuda_getCurrentRawStream", nb::none()));
   static const nb::object& slow =
@@ -75,6 +107,26 @@ void lend(Lane& lane, const Array& like, std::int64_t bytes) {
     data = lane.buffer->data();
   }
   lane.workspace = {data, bytes};
+}
+
+/// `stream` with what keeps it. PyTorch's streams live as long as the process.
+StreamHandle kept(StreamHandle stream, const Array& like) {
+  if (stream.current && like.kind == Kind::cupy) stream.owner = current_object_of_cupy(like.device);
+  return stream;
+}
+
+/// Whether the lane's stream is being captured in a CUDA graph, as far as the library of `like` can
+/// tell. Looked up where lanes would wait for each other, hence seldom.
+bool is_captured(const Lane& lane, const Array& like) {
+  if (lane.handle.pointer == nullptr) return false;  // the default stream cannot be
+  if (like.kind == Kind::torch) {
+    if (current_torch(lane.stream.device().index()).pointer != lane.handle.pointer) return false;
+    const nb::object cuda = nb::module_::import_("torch").attr("cuda");
+    return nb::cast<bool>(cuda.attr("is_current_stream_capturing")());
+  }
+  if (!lane.handle.owner.is_valid() || !nb::hasattr(lane.handle.owner, "is_capturing"))
+    return false;
+  return nb::cast<bool>(lane.handle.owner.attr("is_capturing")());
 }
 
 /// What `later` is given from now on starts after what `earlier` was given.
@@ -117,6 +169,11 @@ Lanes::~Lanes() {
   // In the child of a fork nothing of CUDA may be touched, not even to free it.
   for (const std::shared_ptr<Lane>& lane : lanes_)
     new std::shared_ptr<Lane>(lane);
+  new std::optional<Event>(std::move(let_go_));
+}
+
+std::shared_ptr<Lane> lane_on(const StreamHandle& stream, const Array& like, Device device) {
+  return std::make_shared<Lane>(kept(stream, like), device);
 }
 
 std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
@@ -124,41 +181,60 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
   for (const std::shared_ptr<Lane>& lane : lanes_) {
     if (is_of(*lane, stream)) return lane;
   }
-  const auto lane = std::make_shared<Lane>(stream, made_on()->stream.device());
+  const std::shared_ptr<Lane> lane = lane_on(stream, like, made_on()->stream.device());
   lane->behind = replaced_on_ != nullptr;
   lend(*lane, like, bytes);
   if (lanes_.size() == kMost) {
     const auto idle = std::find_if(lanes_.begin() + 1, lanes_.end(),
                                    [](const auto& known) { return known.use_count() == 1; });
-    if (idle != lanes_.end()) lanes_.erase(idle);
+    if (idle != lanes_.end()) {
+      let_go(**idle);
+      lanes_.erase(idle);
+    }
   }
   lanes_.push_back(lane);
   return lane;
 }
 
+void Lanes::let_go(const Lane& lane) {
+  if (let_go_) {
+    lane.stream.wait(*let_go_);
+  } else {
+    let_go_.emplace(lane.stream.device());
+  }
+  let_go_->record(lane.stream);
+}
+
 void Lanes::join() noexcept {
   try {
+    const Stream& last = made_on()->stream;
     for (std::size_t i = 1; i < lanes_.size(); ++i)
-      wait(made_on()->stream, lanes_[i]->stream);
+      wait(last, lanes_[i]->stream);
+    if (let_go_) last.wait(*let_go_);
   } catch (const std::exception&) {
     // The device is gone, and what waits for it with it.
   }
 }
 
-void Lanes::read(Lane& lane) {
-  if (lane.behind) wait(lane.stream, replaced_on_->stream);
-  lane.behind = false;
+void Lanes::read(Lane& lane, const Array& x) {
   lane.reads = true;
+  if (!lane.behind || is_captured(lane, x)) return;
+  wait(lane.stream, replaced_on_->stream);
+  lane.behind = false;
 }
 
-void Lanes::replace(const std::shared_ptr<Lane>& lane) {
-  read(*lane);
+void Lanes::replace(const std::shared_ptr<Lane>& lane, const Array& values) {
+  const bool alone = !lane->behind && !let_go_ && lanes_.size() == 1;
+  if (!alone && is_captured(*lane, values)) return;
+  read(*lane, values);
   for (const std::shared_ptr<Lane>& other : lanes_) {
     if (other == lane) continue;
     if (other->reads) wait(lane->stream, other->stream);
     other->reads = false;
     other->behind = true;
   }
+  if (let_go_) lane->stream.wait(*let_go_);
+  let_go_.reset();
   replaced_on_ = lane;
 }
 

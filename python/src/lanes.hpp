@@ -5,12 +5,12 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
-#include <functional>
 #include <lanky/buffer.hpp>
 #include <lanky/operation.hpp>
 #include <lanky/stream.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,7 +21,8 @@ namespace lanky::python {
 /// A stream as Python tells it.
 struct StreamHandle {
   CUstream_st* pointer = nullptr;
-  nb::object owner;  // keeps the stream; null where it came as a number
+  // Keeps the stream; null where it came as a number, and of a current one, which a lane looks up.
+  nb::object owner;
   // Memory that the library's allocator gives now is for this stream.
   bool current = false;
 };
@@ -47,6 +48,9 @@ struct Lane {
   bool behind = false;  // values were replaced on another lane, for which it has not waited yet
 };
 
+/// A lane on that stream, which it keeps; `like` is an array of the library that told the stream.
+std::shared_ptr<Lane> lane_on(const StreamHandle& stream, const Array& like, Device device);
+
 /// The lanes of one plan. All members are called with the GIL held.
 class Lanes {
  public:
@@ -60,16 +64,23 @@ class Lanes {
   std::shared_ptr<Lane> find(const StreamHandle& stream, const Array& like, std::int64_t bytes);
   /// The constructor's stream waits for what was given to all others.
   void join() noexcept;
-  /// A run is given to the lane next: it waits for the lane that has replaced the values of A.
-  void read(Lane& lane);
-  /// The values of A are replaced on the lane next: it waits for all that read the former ones.
-  /// Nothing is waited for where only this lane was used, so that a graph can capture that.
-  void replace(const std::shared_ptr<Lane>& lane);
+  /// A run of `x` is given to the lane next: it waits for the lane that has replaced the values of
+  /// A. Where the lane is captured in a graph, nothing waits, as a capture cannot depend on what
+  /// was given before it: who captures has waited already, and orders the replays.
+  void read(Lane& lane, const Array& x);
+  /// The values of A are replaced on the lane next: it waits for all that read the former ones. As
+  /// for read() where the lane is captured.
+  void replace(const std::shared_ptr<Lane>& lane, const Array& values);
 
  private:
   static constexpr std::size_t kMost = 8;
 
+  /// Remembers the end of a lane that makes room for another one.
+  void let_go(const Lane& lane);
+
   std::vector<std::shared_ptr<Lane>> lanes_;
+  // After the runs of all lanes that were let go since the values of A were last replaced.
+  std::optional<Event> let_go_;
   std::shared_ptr<Lane> replaced_on_;  // the lane that has replaced the values; null: none has
 };
 

@@ -112,7 +112,7 @@ std::shared_ptr<Lane> new_lane(int device, const Array& like, nb::handle stream)
   if (like.on_host() && stream.is_none()) return std::make_shared<Lane>(Stream(target));
   Array here = like;
   here.device = device;
-  return std::make_shared<Lane>(stream_of(stream, here), target);
+  return lane_on(stream_of(stream, here), here, target);
 }
 
 void require_place(const Array& array, int device, bool copies) {
@@ -127,9 +127,8 @@ Result result_of(nb::handle out, const Array& like, DType dtype, int rank, std::
     if (beta.value != 0.0 || beta.pointer != nullptr)
       throw_value_error("beta is " + std::to_string(beta.value.real()) +
                         ", and there is no out that it multiplies");
-    nb::object object = empty_like(like, dtype, rank, rows, cols, layout);
-    Array array = read_result(object, like, dtype, rank, rows, cols, layout);
-    return {std::move(object), std::move(array), true};
+    NewArray made = empty_like(like, dtype, rank, rows, cols, layout);
+    return {std::move(made.object), std::move(made.array), true};
   }
   Array array = read_array(out, "out");
   require_dtype(array, dtype, "the product");

@@ -133,7 +133,7 @@ class SparsePlanOfPython {
         x.on_host() ? state->lanes.made_on()
                     : state->lanes.find(stream_of(stream, x), x, state->product->workspace_bytes());
     if (x.on_host()) stream_of(stream, x);  // which refuses one
-    state->lanes.read(*lane);
+    state->lanes.read(*lane, x);
     give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
       const auto run = [&] { state->product->run(on, a, from, b, to, vectors, workspace); };
       if (!staged) return run();
@@ -163,7 +163,7 @@ class SparsePlanOfPython {
                                            : state->lanes.find(stream_of(stream, values), values,
                                                                state->product->workspace_bytes());
     if (values.on_host()) stream_of(stream, values);  // which refuses one
-    state->lanes.replace(lane);
+    state->lanes.replace(lane, values);
     give(*lane, true,
          [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
   }

@@ -1,5 +1,7 @@
 """lanky.sparse(): products with vectors and matrices, against NumPy in double."""
 
+import threading
+
 import numpy as np
 import pytest
 from conftest import DTYPES, REAL_AND_COMPLEX, assert_close, draw, draw_csr, to_dense, wide
@@ -187,6 +189,46 @@ def test_update_values(library):
     assert_close(library.numpy(a.T @ library.array(y)), 2 * dense.T @ y, "float64")
 
 
+def test_views_see_new_values():
+    csr, y = draw_csr(1, 40, 60, "complex128"), draw(4, 40, "complex128")
+    a = lanky.sparse(csr, shape=(40, 60))
+    views = {"T": a.T, "H": a.H, "T.H": a.T.H}
+    twin = a.T
+    for factor in (1, 2, 3):
+        a.update_values(factor * csr[2])
+        dense = factor * to_dense(csr, (40, 60))
+        assert_close(views["T"] @ y, dense.T @ y, "complex128")
+        assert_close(twin @ y, dense.T @ y, "complex128")
+        assert_close(views["H"] @ y, dense.conj().T @ y, "complex128")
+        x = draw(5, 60, "complex128")
+        assert_close(views["T.H"] @ x, dense.conj() @ x, "complex128")
+
+
+def test_new_values_between_products_of_threads():
+    """On the CPU a product sees the values of one moment."""
+    csr, x = draw_csr(1, 3000, 3000, "float64", 0.01), draw(3, 3000, "float64")
+    plan = lanky.SparsePlan(csr, shape=(3000, 3000))
+    once = plan.execute(x)
+    plan.update_values(2 * csr[2])
+    twice = plan.execute(x)
+    assert np.array_equal(twice, 2 * once)
+    seen, stop = [], threading.Event()
+
+    def multiply():
+        while not stop.is_set():
+            seen.append(plan.execute(x))
+
+    thread = threading.Thread(target=multiply)
+    thread.start()
+    for _ in range(50):
+        plan.update_values(csr[2])
+        plan.update_values(2 * csr[2])
+    stop.set()
+    thread.join()
+    assert seen
+    assert all(np.array_equal(y, once) or np.array_equal(y, twice) for y in seen)
+
+
 def test_the_matrix_is_a_copy():
     indptr, indices, data = csr = draw_csr(1, 40, 60, "float64")
     dense, a = to_dense(csr, (40, 60)), lanky.sparse(csr, shape=(40, 60))
@@ -297,6 +339,41 @@ def test_streams_of_a_gpu(gpu_library):
         assert_close(gpu_library.numpy(out), expected, "float64")
 
 
+def new_stream(gpu_library):
+    """A stream, and what makes it the current one."""
+    cuda = gpu_library.module.cuda
+    if gpu_library.name == "cupy":
+        stream = cuda.Stream(non_blocking=True)
+        return stream, stream
+    stream = cuda.Stream()
+    return stream, cuda.stream(stream)
+
+
+@pytest.mark.parametrize("streams", [2, 12])  # 12: more than a plan keeps workspaces
+def test_new_values_on_streams_in_turn(gpu_library, streams):
+    """Each product has the values of the last update before it, whichever streams they are on."""
+    shape = (100_000, 100_000)
+    indptr = np.arange(0, 8 * shape[0] + 1, 8, dtype="int32")
+    indices = np.random.default_rng(1).integers(0, shape[1], 8 * shape[0]).astype("int32")
+    csr, x = (indptr, indices, np.ones(indices.size)), np.ones(shape[1])
+    plan = lanky.SparsePlan(tuple(gpu_library.array(array) for array in csr), shape=shape)
+    x = gpu_library.array(x)
+    values = [gpu_library.array(np.full(indices.size, factor)) for factor in (1.0, 2.0, 3.0)]
+    currents = [new_stream(gpu_library)[1] for _ in range(streams)]
+    gpu_library.sync()
+    results = []
+    for step in range(4 * streams):
+        factor = step % 3
+        with currents[step % streams]:
+            plan.update_values(values[factor])
+        for ahead in (1, 2):  # on other streams, without a wait of the caller's
+            with currents[(step + ahead) % streams]:
+                results.append((8.0 * (factor + 1), plan.execute(x)))
+    gpu_library.sync()
+    for expected, y in results:
+        assert (gpu_library.numpy(y) == expected).all()
+
+
 def test_factors_on_a_gpu(gpu_library):
     """Numbers in device memory are read when the product runs, without a wait."""
     csr, x = draw_csr(1, 40, 60, "float64"), draw(3, 60, "float64")
@@ -338,3 +415,46 @@ def test_torch_graph(gpu_library):
     graph.replay()
     gpu_library.sync()
     assert_close(gpu_library.numpy(y), to_dense(csr, (4000, 6000)) @ (2 * x), "float64")
+
+
+@pytest.mark.parametrize("updated_before", [False, True])
+def test_graph_of_new_values(gpu_library, updated_before):
+    """A graph of an update and a product, captured on a stream that the plan has not seen, after
+    products on another one; replays take the values that are there then."""
+    csr, x = draw_csr(1, 4000, 6000, "float64", 0.01), draw(3, 6000, "float64")
+    dense = to_dense(csr, (4000, 6000))
+    plan = lanky.SparsePlan(tuple(gpu_library.array(array) for array in csr), shape=(4000, 6000))
+    x_there, values = gpu_library.array(x), gpu_library.array(csr[2])
+    out = gpu_library.array(np.zeros(4000))
+    plan.execute(x_there)
+    if updated_before:
+        plan.update_values(values)
+        plan.execute(x_there)
+    gpu_library.sync()
+
+    def both():
+        plan.update_values(values)
+        plan.execute(x_there, out)
+
+    if gpu_library.name == "cupy":
+        stream, current = new_stream(gpu_library)
+        with current:
+            stream.begin_capture()
+            both()
+            graph = stream.end_capture()
+        replay = graph.launch
+    else:
+        graph = gpu_library.module.cuda.CUDAGraph()
+        with gpu_library.module.cuda.graph(graph):
+            both()
+        replay = graph.replay
+    for factor in (2, 3):
+        values *= factor
+        replay()
+        gpu_library.sync()
+        dense *= factor
+        assert_close(gpu_library.numpy(out), dense @ x, "float64")
+    plan.update_values(csr[2])  # outside of the graph all goes on
+    gpu_library.sync()
+    y = gpu_library.numpy(plan.execute(x_there))
+    assert_close(y, to_dense(csr, (4000, 6000)) @ x, "float64")

@@ -153,6 +153,32 @@ def test_errors(device):
     complex_x = torch.as_tensor(draw(1, 9, "complex128"), device=device).conj()
     with pytest.raises(ValueError, match="resolve_conj"):
         lanky.sparse(draw_csr(1, 12, 9, "complex128"), shape=(12, 9), device=device) @ complex_x
+    with pytest.raises(ValueError, match="resolve_neg"):
+        plain @ complex_x.imag
+    with pytest.raises(TypeError, match="torch.sparse_csr; a dense one"):
+        plain @ torch.eye(9, device=device, dtype=torch.float64).to_sparse_csr()
     with torch.no_grad():
         assert isinstance(plain @ random(device, 9), torch.Tensor)
     assert np.array_equal(a.indptr.cpu(), draw_csr(1, 12, 9, "float64", 0.4)[0])
+
+
+class Tagged(torch.Tensor):
+    """A subclass, which lanky reads by its attributes."""
+
+
+def test_results_are_tensors_of_pytorch(device):
+    csr = draw_csr(1, 12, 9, "float64")
+    a = lanky.sparse(csr, shape=(12, 9), device=device)
+    whole = torch.rand(9, 8, dtype=torch.float64, device=device)
+    expected = torch.as_tensor(to_dense(csr, (12, 9)), device=device)
+    for x in (whole[:, 0], whole[:, 1:4], whole.t().contiguous().t()[:, 2:5], whole[:, :1]):
+        for kind in (torch.Tensor, Tagged):
+            y = a @ x.as_subclass(kind)
+            assert isinstance(y, kind) and y.shape == (12, *x.shape[1:])
+            assert torch.allclose(y.as_subclass(torch.Tensor), expected @ x)
+            by_columns = x.ndim == 2 and x.stride(0) == 1
+            assert y.t().is_contiguous() if by_columns else y.is_contiguous()
+            # Its own memory, which record_stream() and resize_() know.
+            assert y.untyped_storage().resizable() and y.storage_offset() == 0
+    empty = a @ whole[:, :0]
+    assert empty.shape == (12, 0) and empty.device == whole.device
