@@ -235,7 +235,7 @@ TEST_F(SparseError, WorkspaceOfARun) {
         run({nullptr, bytes});
       },
       ErrorCode::invalid_argument,
-      {"the workspace is a null pointer, but has " + std::to_string(bytes) + " elements"});
+      {"the workspace: a null pointer to " + std::to_string(bytes) + " elements"});
   EXPECT_THROW(run({reinterpret_cast<char*>(memory.data()) + 4, bytes}), Error);
   run({memory.data(), bytes});
 }

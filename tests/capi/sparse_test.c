@@ -454,7 +454,7 @@ static void test_refused_runs(const lanky_stream* stream) {
   OK(lanky_stream_create(lanky_stream_device(stream), &other));
   if (on_gpu) {
     FAILS(lanky_sparse_plan_run_matrix(plan, other, NULL, &x_matrix, NULL, &y_matrix, NULL),
-          LANKY_INVALID_ARGUMENT, "workspace");
+          LANKY_INVALID_ARGUMENT, "Workspace");
     bad = x_view;
     bad.data = x.host;
     FAILS(lanky_sparse_plan_run(plan, stream, NULL, &bad, NULL, &y_view, NULL), LANKY_WRONG_MEMORY,
