@@ -140,7 +140,7 @@ def environment(world, device):
     return {
         "kind": "env",
         "schema": 1,
-        "commit": git("rev-parse", "HEAD") + dirty,
+        "commit": os.environ.get("LANKY_COMMIT") or git("rev-parse", "HEAD") + dirty,
         "utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "argv": " ".join(sys.argv),
         "cpu": cpu,

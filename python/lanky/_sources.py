@@ -77,7 +77,9 @@ def copy_like(array: Any, values: Any) -> Any:
     if type(values) is type(array):
         return copy_of(values)
     module = sys.modules[type(array).__module__.partition(".")[0]]
-    return module.array(values) if hasattr(module, "array") else copy_of(values)
+    if hasattr(module, "array"):
+        return module.array(values)
+    return array.__array_namespace__().asarray(values, device=array.device, copy=True)
 
 
 def to_numpy(array: Any) -> np.ndarray:

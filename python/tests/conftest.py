@@ -101,7 +101,7 @@ class Library:
 
     def numpy(self, array):
         if self.name == "cupy":
-            return array.get()
+            return array.get(order="A")
         if self.name.startswith("torch"):
             if array.dtype == self.module.bfloat16:
                 return array.cpu().float().numpy()
