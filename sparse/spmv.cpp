@@ -105,7 +105,6 @@ struct SparsePlan<T, TOut>::Impl {
   /// In the plan's own workspace, whose counters stand at zero.
   template <class X, class Y>
   void run(const Stream& s, const Scalar& alpha, const X& x, const Scalar& beta, const Y& y) const {
-    check_same_device(plan.stream.device(), s.device());
     const OwnWorkspace::Turn turn = plan.workspace.take(s);
     run(s, alpha, x, beta, y, turn.data(), sparse::Arrivals::zero);
   }

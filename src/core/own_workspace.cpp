@@ -3,6 +3,7 @@
 #include <lanky/error.hpp>
 #include <utility>
 
+#include "core/arguments.hpp"
 #include "core/text.hpp"
 
 namespace lanky {
@@ -17,6 +18,7 @@ OwnWorkspace::OwnWorkspace(const Stream& stream, std::int64_t bytes, Allocator* 
 }
 
 OwnWorkspace::Turn OwnWorkspace::take(const Stream& stream) const {
+  check_same_device(stream_.device(), stream.device());
   if (memory_->size() == 0) return {nullptr, {}};
   const bool of_another_thread =
       stream.is_per_thread_default() && std::this_thread::get_id() != thread_;

@@ -31,8 +31,8 @@ class OwnWorkspace {
     std::byte* data_;
     std::unique_lock<std::mutex> lock_;
   };
-  /// Throws Error(invalid_argument) on another stream than the constructor's, unless there are no
-  /// bytes to share.
+  /// Throws Error: wrong_memory (a stream of another device), invalid_argument (another stream than
+  /// the constructor's, unless there are no bytes to share).
   Turn take(const Stream& stream) const;
 
  private:
