@@ -51,8 +51,8 @@ def faults(number: str) -> list[str]:
         found.append(f'CHANGELOG.md begins with "{heading}", not with "{number} (YYYY-MM-DD)"')
     if f"v{number}" in run("git", "tag").split():
         found.append(f"the tag v{number} is there already")
-    if not (ROOT / "abi/lanky.abi").exists():
-        found.append("abi/lanky.abi is missing: tests/abi_test.py LIBRARY --record")
+    if not (ROOT / "abi/lanky.abi.xz").exists():
+        found.append("abi/lanky.abi.xz is missing: tests/abi_test.py LIBRARY --record")
     return found
 
 

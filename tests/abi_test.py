@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The binary interface of the shared library beside that of the last release (abi/lanky.abi), by libabigail.
+"""The binary interface of the shared library beside that of the last release (abi/lanky.abi.xz), by libabigail.
 
 abi_test.py LIBRARY           fails where a name, a signature or a public type changed or is gone; new names are welcome
-abi_test.py LIBRARY --record  writes abi/lanky.abi anew: with a release, or while its version is not released yet
+abi_test.py LIBRARY --record  writes abi/lanky.abi.xz anew: with a release, or while its version is not released yet
 """
+import lzma
 import pathlib
 import shutil
 import subprocess
@@ -11,26 +12,31 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BASELINE = ROOT / "abi" / "lanky.abi"
+BASELINE = ROOT / "abi" / "lanky.abi.xz"
 HEADERS = ROOT / "include" / "lanky"
 SKIPPED = 77  # for CTest
 
 
-def write_interface(library: str, target: pathlib.Path) -> None:
-    subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--headers-dir",
-                    HEADERS, "--out-file", target, library], check=True)
+def interface_of(library: str, folder: pathlib.Path) -> str:
+    """What the library exports, with the types of that, as libabigail tells it."""
+    target = folder / "interface"
+    subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--drop-private-types",
+                    "--exported-interfaces-only", "--headers-dir", HEADERS, "--out-file", target, library], check=True)
+    return target.read_text().replace(f"{ROOT}/", "")
 
 
 def compare(library: str) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        now = pathlib.Path(folder) / "now.abi"
-        write_interface(library, now)
-        for text, what in ((BASELINE, "the release"), (now, library)):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        release, now = folder / "release", folder / "now"
+        release.write_bytes(lzma.decompress(BASELINE.read_bytes()))
+        now.write_text(interface_of(library, folder))
+        for text, what in ((release, "the release"), (now, library)):
             if "<function-decl" not in text.read_text():
                 print(f"{what} tells no types: was the library built with LANKY_ABI_TYPES?")
                 return 1
         # Leaf changes: a changed type is told once, not with every function that uses it.
-        run = subprocess.run(["abidiff", "--no-added-syms", "--leaf-changes-only", BASELINE, now],
+        run = subprocess.run(["abidiff", "--no-added-syms", "--leaf-changes-only", release, now],
                              capture_output=True, text=True, check=False)
     print(run.stdout + run.stderr, end="")
     return 1 if run.returncode != 0 else 0
@@ -43,7 +49,8 @@ def main() -> int:
         return SKIPPED
     if options == ["--record"]:
         BASELINE.parent.mkdir(exist_ok=True)
-        write_interface(library, BASELINE)
+        with tempfile.TemporaryDirectory() as name:
+            BASELINE.write_bytes(lzma.compress(interface_of(library, pathlib.Path(name)).encode()))
         return 0
     return compare(library)
 
