@@ -3,7 +3,7 @@
 
 release.py [--dry-run] [--preset PRESET]
 
-Archive of the sources, Debian packages of what PRESET has built, sdist and wheel, a bill of materials (SPDX 2.3) and
+Archive of the sources, Debian packages and a wheel of what PRESET has built, sdist, a bill of materials (SPDX 2.3) and
 SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is missing and goes on.
 """
 import argparse
@@ -98,11 +98,20 @@ def bill_of_materials(number: str) -> dict:
                                "relatedSpdxElement": each["SPDXID"]} for each in packages[1:]]}
 
 
+def make_python_packages(preset: str) -> None:
+    """sdist, and a wheel for this Python around the static library that the preset has built."""
+    prefix = OUT / "prefix"
+    run("cmake", "--install", ROOT / "build" / preset, "--component", "development", "--prefix", prefix)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", OUT]
+    run(*build, "--sdist")
+    run(*build, "--wheel", "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
+    subprocess.run(["rm", "-rf", prefix], check=True)
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--dry-run", action="store_true", help="say what is missing, and go on")
     arguments.add_argument("--preset", default="release", help="the build whose packages are made")
-    arguments.add_argument("--wheel", type=pathlib.Path, help="a wheel that is there already, in the place of a new one")
     options = arguments.parse_args()
     number = version()
     missing = faults(number)
@@ -119,11 +128,7 @@ def main() -> int:
     for built in (OUT / "debian").glob("*.deb"):
         built.rename(OUT / built.name)
     subprocess.run(["rm", "-rf", OUT / "debian"], check=True)
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", OUT)
-    if options.wheel is not None:
-        run("cp", options.wheel, OUT)
-    else:
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", OUT)
+    make_python_packages(options.preset)
     (OUT / f"{name}.spdx.json").write_text(json.dumps(bill_of_materials(number), indent=1) + "\n")
     files = sorted(path for path in OUT.iterdir() if path.is_file())
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]

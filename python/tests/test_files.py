@@ -26,7 +26,7 @@ def test_there_and_back(tmp_path, ending, name):
 
 
 def test_scipy_reads_what_lanky_writes_and_back(tmp_path):
-    matrix = sp.random_array((30, 40), density=0.2, rng=1).tocsr()
+    matrix = sp.csr_array(sp.random(30, 40, density=0.2, random_state=1))
     lanky.write(tmp_path / "a.mtx", matrix, comment="by lanky")
     assert np.array_equal(scipy_io.mmread(tmp_path / "a.mtx").toarray(), matrix.toarray())
     symmetric = matrix[:30, :30] + matrix[:30, :30].T

@@ -126,7 +126,7 @@ def test_any_extents_and_leading_dimensions(
 
 def test_scipy_sources():
     sp = pytest.importorskip("scipy.sparse")
-    s = sp.random_array((30, 40), density=0.2, rng=1)
+    s = sp.coo_array(sp.random(30, 40, density=0.2, random_state=1))
     x = draw(1, 40, "float64")
     for matrix in (s.tocsr(), s.tocsc(), s.tocoo(), s.tolil(), sp.csr_matrix(s), s.tobsr()):
         assert_close(lanky.sparse(matrix) @ x, matrix @ x, "float64")
@@ -292,8 +292,9 @@ def test_arrays_of_unknown_libraries():
     out = np.zeros((40, 4))
     a.matmat(OnlyDlpack(x), OnlyDlpack(out))
     assert_close(out, expected, "float64")
-    x.flags.writeable = False
-    assert_close(a @ OnlyDlpack(x), expected, "float64")
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # before, NumPy hands no read-only array over
+        x.flags.writeable = False
+        assert_close(a @ OnlyDlpack(x), expected, "float64")
 
 
 class OnlyCudaInterface:
