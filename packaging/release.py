@@ -101,7 +101,8 @@ def bill_of_materials(number: str) -> dict:
 def make_python_packages(preset: str) -> None:
     """sdist, and a wheel for this Python around the static library that the preset has built."""
     prefix = OUT / "prefix"
-    run("cmake", "--install", ROOT / "build" / preset, "--component", "development", "--prefix", prefix)
+    for component in ("runtime", "development"):
+        run("cmake", "--install", ROOT / "build" / preset, "--component", component, "--prefix", prefix)
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", OUT]
     run(*build, "--sdist")
     run(*build, "--wheel", "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
