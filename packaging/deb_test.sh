@@ -12,14 +12,14 @@ rm -f "$root.log"
 mkdir "$root/packages" "$root/consumer" "$root/c"
 cp "$packages"/*.deb "$root/packages"
 cp "$here"/../tests/consumer/{CMakeLists.txt,main.cpp} "$root/consumer"
-cp "$here"/../examples/c/spmv.c "$root/c"
+cp "$here"/../examples/c/spmv.c "$root/c/product.c"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 in_bare_debian() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C bash -euo pipefail -c "$1"; }
 
 echo "== the library alone: what it depends on comes with it"
-in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/liblanky1_*.deb >/dev/null; ldconfig -p | grep liblanky.so.1'
+in_bare_debian 'apt-get update -qq; apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends /packages/liblanky1_*.deb >/dev/null; ldconfig -p | grep liblanky.so.1'
 echo "== a C++ program by find_package(lanky), a C program by pkg-config"
-in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/liblanky-dev_*.deb g++ make cmake pkg-config >/dev/null
+in_bare_debian 'apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends /packages/liblanky-dev_*.deb g++ make cmake pkg-config >/dev/null
   cmake -S /consumer -B /consumer/build -DCMAKE_BUILD_TYPE=Release >/dev/null
   cmake --build /consumer/build >/dev/null
   /consumer/build/consumer | tail -n 1
@@ -27,10 +27,10 @@ in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/liblank
   /c/product'
 if compgen -G "$packages/lanky_*.deb" >/dev/null; then
   echo "== the program"
-  in_bare_debian 'apt-get install -y -qq --no-install-recommends /packages/lanky_*.deb >/dev/null
+  in_bare_debian 'apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends /packages/lanky_*.deb >/dev/null
     lanky --version
     lanky spmv --generate stencil5:50 --quick | tail -n 3'
 fi
 echo "== removed without a trace"
-in_bare_debian 'apt-get purge -y -qq "liblanky*" >/dev/null; ! find / -xdev -name "*lanky*" -not -path "/packages/*" -not -path "/consumer/*" -not -path "/c/*" \
+in_bare_debian 'apt-get purge -y -qq -o Dpkg::Use-Pty=0 $(dpkg-query -W -f "\${Package} " "*lanky*") >/dev/null; ! find / -xdev -name "*lanky*" -not -path "/packages/*" -not -path "/consumer/*" -not -path "/c/*" \
   -not -path "/var/log/*" -not -path "/proc/*" | grep .'
