@@ -32,5 +32,10 @@ if(LANKY_PROGRAMS)
   set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "The lanky program: products, benchmarks, batches, reports, SuiteSparse matrices.")
 endif()
 if(LANKY_SHARED AND PROJECT_IS_TOP_LEVEL)
+  foreach(component ${CPACK_COMPONENTS_ALL})  # Debian's place for licenses
+    string(TOUPPER ${component} upper)
+    install(FILES LICENSE RENAME copyright COMPONENT ${component}
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+  endforeach()
   include(CPack)
 endif()

@@ -43,7 +43,7 @@ class _Shared:
     def kept(self, what: str) -> Csr:
         if self.csr is None:
             raise ValueError(
-                f"the matrix was made with keep=False, without which there is no {what}"
+                f"the matrix was made with keep=False and has no CSR for {what}; use keep=True"
             )
         return self.csr
 
@@ -51,7 +51,7 @@ class _Shared:
         product = self.products[transposed, conjugated]
         plan = product.plan
         if plan is None:
-            csr = self.kept("transpose and no conjugate")
+            csr = self.kept("a transpose or a conjugate")
             data = csr.data.conj() if conjugated and not transposed else csr.data
             if hasattr(data, "resolve_conj"):  # PyTorch's are lazy
                 data = data.resolve_conj()
@@ -63,7 +63,7 @@ class _Shared:
 
     def sampled_plan(self, conjugate_y: bool) -> Any:
         if conjugate_y not in self.sampled:
-            csr = self.kept("pattern to sample at")
+            csr = self.kept("sampled products")
             self.sampled[conjugate_y] = _core.SddmmPlan(
                 csr.indptr,
                 csr.indices,
@@ -145,7 +145,7 @@ class SparseMatrix:
 
     def _view(self, transposed: bool, conjugated: bool) -> SparseMatrix:
         if (transposed, conjugated) != (False, False):
-            self._shared.kept("transpose and no conjugate")
+            self._shared.kept("a transpose or a conjugate")
         return SparseMatrix(self._shared, transposed, conjugated and self.dtype.kind == "c")
 
     @property
@@ -252,7 +252,7 @@ class SparseMatrix:
         return f"<lanky.SparseMatrix {what}, on {self.device}>"
 
     def __reduce__(self) -> Any:
-        csr = self._shared.kept("copy")
+        csr = self._shared.kept("a copy")
         return _rebuild, (csr, self._shared.options, self._transposed, self._conjugated)
 
 

@@ -22,10 +22,23 @@ class Csr(NamedTuple):
     shape: tuple[int, int]
 
 
+# Of C++, C, the program and the documentation. NumPy's "f16" is a float of 16 bytes, which lanky
+# does not multiply.
+_NAMES_OF_LANKY = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "c64": "complex64",
+    "c128": "complex128",
+}
+
+
 def type_name(dtype: Any) -> str:
     """ "float64" of NumPy's, CuPy's, PyTorch's and JAX's types alike."""
     if isinstance(dtype, str):
-        return dtype.removeprefix("torch.")
+        name = dtype.removeprefix("torch.")
+        return _NAMES_OF_LANKY.get(name, name)
     if isinstance(dtype, (type, np.dtype)):
         return np.dtype(dtype).name
     return str(dtype).removeprefix("torch.")

@@ -781,7 +781,7 @@ DType dtype_from(nb::handle dtype) {
   if (name.rfind("torch.", 0) == 0) name = name.substr(6);
   for (const DType known :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
-    if (name == numpy_name(known)) return known;
+    if (name == numpy_name(known) || name == to_string(known)) return known;
   }
   throw_type_error("dtype " + name +
                    "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "

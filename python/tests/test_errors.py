@@ -267,3 +267,11 @@ def test_devices_apart(gpu_library):
         a.matvec(gpu_library.array(np.ones(6)), stream="0")
     with pytest.raises(ValueError, match="stream is -1"):
         a.matvec(gpu_library.array(np.ones(6)), stream=-1)
+
+
+def test_names_of_types_of_the_other_interfaces():
+    """Those of C++, C and the program serve beside NumPy's."""
+    csr = draw_csr(1, 40, 60, "float64")
+    assert lanky.sparse(csr, shape=(40, 60), dtype="f32").dtype == np.float32
+    assert lanky.sparse(csr, shape=(40, 60), dtype="f16", out_dtype="f32").dtype == np.float16
+    assert lanky.sparse(csr, shape=(40, 60), dtype="c64").dtype == np.complex64
