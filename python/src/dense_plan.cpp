@@ -15,6 +15,7 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "operands.hpp"
+#include "plan_class.hpp"
 
 namespace lanky::python {
 
@@ -194,10 +195,7 @@ nb::object execute(const std::shared_ptr<State>& state, Operands& operands, nb::
   const Array& a = operands.a;
   require_place(a, state->device, state->copies);
   const bool staged = a.on_host() && state->device >= 0;
-  const StreamHandle current = stream_of(stream, a);
-  const std::shared_ptr<Lane> lane =
-      a.on_host() ? state->lanes.made_on()
-                  : state->lanes.find(current, a, state->product->workspace_bytes());
+  const std::shared_ptr<Lane> lane = state->lane_of(stream, a);
   give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
     const auto run = [&] {
       state->product->run(on, operands.alpha, operands.first, operands.second, operands.beta,
@@ -260,7 +258,7 @@ nb::object gemm(nb::handle a, nb::handle b, nb::handle out, nb::handle alpha, nb
   return execute(state, operands, stream);
 }
 
-class GemmPlanOfPython {
+class GemmPlanOfPython : public PlanOfPython<DenseProduct> {
  public:
   GemmPlanOfPython(nb::handle a, nb::handle b, nb::handle out, nb::handle out_dtype, bool adjoint,
                    const std::string& math, bool tune, nb::handle device, nb::handle stream) {
@@ -284,21 +282,9 @@ class GemmPlanOfPython {
     return python::execute(state, operands, stream);
   }
 
-  void release() { state_.reset(); }
-  bool released() const { return state_ == nullptr; }
-  std::string explain() const { return alive()->product->explain(); }
-  std::uint64_t fingerprint() const { return alive()->product->fingerprint(); }
-  std::int64_t workspace_bytes() const { return alive()->product->workspace_bytes(); }
-  std::string device() const { return place(alive()->device); }
   nb::tuple shape() const { return nb::make_tuple(what_.shape.m, what_.shape.n, what_.shape.k); }
 
  private:
-  std::shared_ptr<State> alive() const {
-    if (state_ == nullptr) throw_value_error("this plan was released");
-    if (state_->device >= 0) require_cuda_alive();
-    return state_;
-  }
-
   static std::string text(const Shape& what) {
     const GemmShape& shape = what.shape;
     const auto op = [](Op value) {
@@ -321,14 +307,14 @@ class GemmPlanOfPython {
   Math math_ = Math::ieee;
   int device_ = -1;
   bool adjoint_ = false;
-  std::shared_ptr<State> state_;
 };
 
 }  // namespace
 
 void bind_dense(nb::module_& module) {
-  nb::class_<GemmPlanOfPython>(module, "GemmPlan", "A dense product of fixed extents.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, const std::string&, bool,
+  nb::class_<GemmPlanOfPython> plan(module, "GemmPlan", "A dense product of fixed extents.");
+  bind_plan(plan);
+  plan.def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool, const std::string&, bool,
                     nb::handle, nb::handle>(),
            "a"_a.none(), "b"_a.none(), nb::kw_only(), "out"_a = nb::none(),
            "out_dtype"_a = nb::none(), "adjoint"_a = false, "math"_a = "ieee", "tune"_a = false,
@@ -336,13 +322,7 @@ void bind_dense(nb::module_& module) {
       .def("execute", &GemmPlanOfPython::execute, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(),
            "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
            "alpha op(A) B + beta out.")
-      .def("release", &GemmPlanOfPython::release, "Frees the memory; the plan is of no use then.")
-      .def_prop_ro("released", &GemmPlanOfPython::released)
-      .def_prop_ro("shape", &GemmPlanOfPython::shape, "m, n and k.")
-      .def_prop_ro("device", &GemmPlanOfPython::device)
-      .def_prop_ro("workspace_bytes", &GemmPlanOfPython::workspace_bytes)
-      .def_prop_ro("fingerprint", &GemmPlanOfPython::fingerprint)
-      .def("explain", &GemmPlanOfPython::explain);
+      .def_prop_ro("shape", &GemmPlanOfPython::shape, "m, n and k.");
   module.def("gemm", &gemm, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(),
              "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "out_dtype"_a = nb::none(),
              "adjoint"_a = false, "math"_a = "ieee", "device"_a = nb::none(),

@@ -75,6 +75,12 @@ struct PlanState {
     }
   }
 
+  /// The lane of a call with `like`; ValueError for a stream beside arrays in host memory.
+  std::shared_ptr<Lane> lane_of(nb::handle stream, const Array& like) {
+    const StreamHandle given = stream_of(stream, like);
+    return like.on_host() ? lanes.made_on() : lanes.find(given, like, product->workspace_bytes());
+  }
+
   Lanes lanes;
   std::unique_ptr<Product> product;
   int device = -1;

@@ -12,6 +12,7 @@
 #include "csr.hpp"
 #include "errors.hpp"
 #include "operands.hpp"
+#include "plan_class.hpp"
 
 namespace lanky::python {
 
@@ -63,7 +64,7 @@ class SampledProductOf final : public SampledProduct {
   SddmmPlan<T, TOut> plan_;
 };
 
-class SddmmPlanOfPython {
+class SddmmPlanOfPython : public PlanOfPython<SampledProduct> {
  public:
   SddmmPlanOfPython(nb::handle offsets, nb::handle columns, std::int64_t rows, std::int64_t cols,
                     nb::handle dtype, nb::handle out_dtype, nb::handle device, bool conjugate_y,
@@ -97,10 +98,7 @@ class SddmmPlanOfPython {
     require_contiguous(result.array);
     Dense values{result.array.data, state->product->nnz(), 1, 1, Layout::row};
     const bool staged = x.on_host() && state->device >= 0;
-    const StreamHandle current = stream_of(stream, x);
-    const std::shared_ptr<Lane> lane =
-        x.on_host() ? state->lanes.made_on()
-                    : state->lanes.find(current, x, state->product->workspace_bytes());
+    const std::shared_ptr<Lane> lane = state->lane_of(stream, x);
     give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
       const auto run = [&] { state->product->run(on, a, left, right, b, values, workspace); };
       if (!staged) return run();
@@ -110,20 +108,7 @@ class SddmmPlanOfPython {
     return finish(x, result, *lane);
   }
 
-  void release() { state_.reset(); }
-  bool released() const { return state_ == nullptr; }
-  const SampledProduct& product() const { return *alive()->product; }
-  std::string device() const { return place(alive()->device); }
-
  private:
-  using State = PlanState<SampledProduct>;
-
-  std::shared_ptr<State> alive() const {
-    if (state_ == nullptr) throw_value_error("this plan was released");
-    if (state_->device >= 0) require_cuda_alive();
-    return state_;
-  }
-
   Array read_operand(nb::handle object, const char* name, std::int64_t rows,
                      const char* what) const {
     Array array = read_array(object, name);
@@ -146,37 +131,21 @@ class SddmmPlanOfPython {
       if (state_->device >= 0) stream.synchronize();
     });
   }
-
-  std::shared_ptr<State> state_;
 };
 
 }  // namespace
 
 void bind_sampled(nb::module_& module) {
-  nb::class_<SddmmPlanOfPython>(module, "SddmmPlan", "A sparse pattern for sampled products.")
-      .def(nb::init<nb::handle, nb::handle, std::int64_t, std::int64_t, nb::handle, nb::handle,
+  nb::class_<SddmmPlanOfPython> plan(module, "SddmmPlan", "A sparse pattern for sampled products.");
+  bind_matrix_plan(plan);
+  plan.def(nb::init<nb::handle, nb::handle, std::int64_t, std::int64_t, nb::handle, nb::handle,
                     nb::handle, bool, std::int64_t, nb::handle>(),
            "indptr"_a.none(), "indices"_a.none(), "rows"_a, "cols"_a, "dtype"_a.none(),
            nb::kw_only(), "out_dtype"_a = nb::none(), "device"_a = nb::none(),
            "conjugate_y"_a = false, "expected_columns"_a = 0, "stream"_a = nb::none())
       .def("execute", &SddmmPlanOfPython::execute, "x"_a.none(), "y"_a.none(), "out"_a = nb::none(),
            "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
-           "alpha (X Y^T at the entries of the pattern) + beta out.")
-      .def("release", &SddmmPlanOfPython::release, "Frees the memory; the plan is of no use then.")
-      .def_prop_ro("released", &SddmmPlanOfPython::released)
-      .def_prop_ro("shape",
-                   [](const SddmmPlanOfPython& plan) {
-                     return nb::make_tuple(plan.product().rows(), plan.product().cols());
-                   })
-      .def_prop_ro("nnz", [](const SddmmPlanOfPython& plan) { return plan.product().nnz(); })
-      .def_prop_ro("device", &SddmmPlanOfPython::device)
-      .def_prop_ro("workspace_bytes",
-                   [](const SddmmPlanOfPython& plan) { return plan.product().workspace_bytes(); })
-      .def_prop_ro("device_bytes",
-                   [](const SddmmPlanOfPython& plan) { return plan.product().device_bytes(); })
-      .def_prop_ro("fingerprint",
-                   [](const SddmmPlanOfPython& plan) { return plan.product().fingerprint(); })
-      .def("explain", [](const SddmmPlanOfPython& plan) { return plan.product().explain(); });
+           "alpha (X Y^T at the entries of the pattern) + beta out.");
 }
 
 }  // namespace lanky::python

@@ -15,6 +15,7 @@
 #include "csr.hpp"
 #include "errors.hpp"
 #include "operands.hpp"
+#include "plan_class.hpp"
 
 namespace lanky::python {
 
@@ -93,7 +94,7 @@ struct SparseSettings {
   SparseOptions options;
 };
 
-class SparsePlanOfPython {
+class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
  public:
   SparsePlanOfPython(nb::handle offsets, nb::handle columns, nb::handle values,
                      const SparseSettings& settings, nb::handle out_dtype, nb::handle device,
@@ -129,10 +130,7 @@ class SparsePlanOfPython {
     // A strided vector is a matrix of one column, whose bits are those of a vector.
     const bool vectors = x.rank == 1 && is_contiguous(x) && is_contiguous(result.array);
     const bool staged = x.on_host() && state->device >= 0;
-    const std::shared_ptr<Lane> lane =
-        x.on_host() ? state->lanes.made_on()
-                    : state->lanes.find(stream_of(stream, x), x, state->product->workspace_bytes());
-    if (x.on_host()) stream_of(stream, x);  // which refuses one
+    const std::shared_ptr<Lane> lane = state->lane_of(stream, x);
     state->lanes.read(*lane, x);
     give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
       const auto run = [&] { state->product->run(on, a, from, b, to, vectors, workspace); };
@@ -158,32 +156,16 @@ class SparsePlanOfPython {
     if (values.size() != state->product->nnz())
       throw_value_error("values has " + std::to_string(values.size()) + " entries, and A has " +
                         std::to_string(state->product->nnz()));
-    const std::shared_ptr<Lane> lane = values.on_host()
-                                           ? state->lanes.made_on()
-                                           : state->lanes.find(stream_of(stream, values), values,
-                                                               state->product->workspace_bytes());
-    if (values.on_host()) stream_of(stream, values);  // which refuses one
+    const std::shared_ptr<Lane> lane = state->lane_of(stream, values);
     state->lanes.replace(lane, values);
     give(*lane, true,
          [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
   }
 
-  void release() { state_.reset(); }
-  bool released() const { return state_ == nullptr; }
-  const SparseProduct& product() const { return *alive()->product; }
-  std::string device() const { return place(alive()->device); }
   const char* dtype() const { return numpy_name(alive()->in); }
   const char* out_dtype() const { return numpy_name(alive()->out); }
 
  private:
-  using State = PlanState<SparseProduct>;
-
-  std::shared_ptr<State> alive() const {
-    if (state_ == nullptr) throw_value_error("this plan was released");
-    if (state_->device >= 0) require_cuda_alive();
-    return state_;
-  }
-
   void make(const CsrArrays& csr, const SparseOptions& options) {
     const Stream stream = state_->lanes.made_on()->stream;
     visit_product(state_->in, state_->out, [&](auto in, auto out) {
@@ -195,16 +177,15 @@ class SparsePlanOfPython {
       if (state_->device >= 0) stream.synchronize();
     });
   }
-
-  std::shared_ptr<State> state_;
 };
 
 }  // namespace
 
 void bind_sparse(nb::module_& module) {
-  nb::class_<SparsePlanOfPython>(module, "SparsePlan",
-                                 "A sparse matrix packed for repeated products.")
-      .def(
+  nb::class_<SparsePlanOfPython> plan(module, "SparsePlan",
+                                      "A sparse matrix packed for repeated products.");
+  bind_matrix_plan(plan);
+  plan.def(
           "__init__",
           [](SparsePlanOfPython* self, nb::handle indptr, nb::handle indices, nb::handle data,
              std::int64_t rows, std::int64_t cols, nb::handle out_dtype, nb::handle device,
@@ -234,23 +215,8 @@ void bind_sparse(nb::module_& module) {
       .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
       .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
            "stream"_a = nb::none(), "New numbers for the same pattern, in its order.")
-      .def("release", &SparsePlanOfPython::release, "Frees the memory; the plan is of no use then.")
-      .def_prop_ro("released", &SparsePlanOfPython::released)
-      .def_prop_ro("shape",
-                   [](const SparsePlanOfPython& plan) {
-                     return nb::make_tuple(plan.product().rows(), plan.product().cols());
-                   })
-      .def_prop_ro("nnz", [](const SparsePlanOfPython& plan) { return plan.product().nnz(); })
-      .def_prop_ro("device", &SparsePlanOfPython::device)
       .def_prop_ro("dtype_name", &SparsePlanOfPython::dtype)
-      .def_prop_ro("out_dtype_name", &SparsePlanOfPython::out_dtype)
-      .def_prop_ro("workspace_bytes",
-                   [](const SparsePlanOfPython& plan) { return plan.product().workspace_bytes(); })
-      .def_prop_ro("device_bytes",
-                   [](const SparsePlanOfPython& plan) { return plan.product().device_bytes(); })
-      .def_prop_ro("fingerprint",
-                   [](const SparsePlanOfPython& plan) { return plan.product().fingerprint(); })
-      .def("explain", [](const SparsePlanOfPython& plan) { return plan.product().explain(); });
+      .def_prop_ro("out_dtype_name", &SparsePlanOfPython::out_dtype);
 }
 
 }  // namespace lanky::python
