@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <lanky/error.hpp>
 
+#include "core/arguments.hpp"
 #include "core/text.hpp"
 #include "dense/problem.hpp"
 
@@ -40,11 +41,7 @@ GemmShape checked(GemmShape shape, DType in, Math math) {
   check_not_negative(shape.m, "m");
   check_not_negative(shape.n, "n");
   check_not_negative(shape.k, "k");
-  if (math != Math::ieee && in != DType::f32) {
-    throw Error(ErrorCode::unsupported,
-                concat("Math::", to_string(math), " is for products of f32, not ", to_string(in),
-                       "; use Math::ieee"));
-  }
+  check_math(math, in);
   shape = with_leading_dimensions(shape);
   check_ld(shape.lda, stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
   check_ld(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");

@@ -5,6 +5,7 @@
 #include <lanky/error.hpp>
 #include <vector>
 
+#include "core/arguments.hpp"
 #include "core/ceil_div.hpp"
 #include "core/text.hpp"
 #include "sparse/columns_copy.hpp"
@@ -115,11 +116,7 @@ std::string_view to_string(Path path) noexcept {
 PathChoice choose_path(const SparseOptions& options, DType dtype, DeviceKind device) {
   const bool by_tensor_cores = options.engine == Engine::tensor_cores;
   const bool rounds = options.math != Math::ieee;
-  if (rounds && dtype != DType::f32) {
-    throw Error(ErrorCode::unsupported,
-                concat("Math::", to_string(options.math), " is for products of f32, not of ",
-                       to_string(dtype), "; use Math::ieee"));
-  }
+  check_math(options.math, dtype);
   const bool tiled = has_tiles(dtype) && options.expected_columns >= tiled_columns_least(dtype);
   if (by_tensor_cores && !rounds && !has_mma(dtype) && !tiled) {
     throw Error(

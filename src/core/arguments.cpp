@@ -89,6 +89,13 @@ void check_workspace(const void* data, std::int64_t bytes, std::int64_t needed, 
   check_on_device(data, needed, device, "the workspace");
 }
 
+void check_math(Math math, DType dtype) {
+  if (math == Math::ieee || dtype == DType::f32) return;
+  throw Error(ErrorCode::unsupported,
+              concat("Math::", to_string(math), " is for products of f32, not of ",
+                     to_string(dtype), "; use Math::ieee"));
+}
+
 bool only_on_device(const void* pointer) {
   return pointer != nullptr && !runtime::where(pointer).on_host;
 }

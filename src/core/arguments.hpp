@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <lanky/device.hpp>
+#include <lanky/dtype.hpp>
+#include <lanky/operation.hpp>
 #include <string_view>
 
 namespace lanky {
@@ -16,6 +18,9 @@ void check_same_device(Device plan, Device stream);
 
 /// Throws Error(size_mismatch) where a caller's workspace is too small, as check_on_device else.
 void check_workspace(const void* data, std::int64_t bytes, std::int64_t needed, Device device);
+
+/// Throws Error(unsupported) for tf32 and tf32x3 in products of other types than f32.
+void check_math(Math math, DType dtype);
 
 /// True where the pointer is device memory that the CPU cannot read.
 bool only_on_device(const void* pointer);
