@@ -5,9 +5,10 @@ set(LANKY_ARCHITECTURES_WITHOUT_GPU all CACHE STRING "CMAKE_CUDA_ARCHITECTURES o
 
 # Machine code for each supported card (nvcc knows sm_100 and sm_120 from 12.8 on), and PTX of the earliest target that
 # none of them runs: sm_80's code serves all cards before sm_90, so that compute_90 serves all others, with bulk copies.
+# sm_89 runs sm_86's code, and its blocks have the same shared memory.
 function(lanky_all_architectures nvcc result)
   execute_process(COMMAND ${nvcc} --version OUTPUT_VARIABLE text ERROR_QUIET)
-  set(all 80-real 86-real 89-real 90a-real)
+  set(all 80-real 86-real 90a-real)
   if(text MATCHES "release ([0-9]+\\.[0-9]+)" AND NOT CMAKE_MATCH_1 VERSION_LESS 12.8)
     list(APPEND all 100-real 120-real)
   endif()

@@ -287,7 +287,7 @@ std::string GemmPlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
-std::uint64_t GemmPlan<T, TOut>::fingerprint() const noexcept {
+std::uint64_t GemmPlan<T, TOut>::fingerprint() const {
   const GemmShape& s = impl_->shape;
   const GemmInfo info = this->info();
   Fingerprint print(impl_->device);

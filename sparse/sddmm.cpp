@@ -188,7 +188,7 @@ std::string SddmmPlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
-std::uint64_t SddmmPlan<T, TOut>::fingerprint() const noexcept {
+std::uint64_t SddmmPlan<T, TOut>::fingerprint() const {
   Fingerprint print(device());
   print.add("sddmm", to_string(kDType<T>), to_string(kDType<TOut>), impl_->conjugates);
   return print.value();

@@ -225,7 +225,7 @@ std::string SparsePlan<T, TOut>::explain() const {
 }
 
 template <class T, class TOut>
-std::uint64_t SparsePlan<T, TOut>::fingerprint() const noexcept {
+std::uint64_t SparsePlan<T, TOut>::fingerprint() const {
   return sparse::fingerprint(sparse::info_of(impl_->plan));
 }
 

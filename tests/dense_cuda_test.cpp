@@ -39,8 +39,11 @@ void replay(const GemmShape& shape) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   ASSERT_CUDA(cudaStreamBeginCapture(stream.native(), cudaStreamCaptureModeThreadLocal));
+  EXPECT_TRUE(stream.is_capturing());
+  EXPECT_FALSE(Stream::wrap(nullptr, device).is_capturing());
   plan.run(stream, alpha, a.view(), b.view(), beta, c.view());
   ASSERT_CUDA(cudaStreamEndCapture(stream.native(), &graph));
+  EXPECT_FALSE(stream.is_capturing());
   ASSERT_CUDA(cudaGraphInstantiate(&executable, graph, 0));
   for (const double value : {1.0, -3.0}) {
     scalars.copy_from(std::vector<double>{value, 0});

@@ -128,7 +128,7 @@ class LANKY_EXPORT GemmPlan {
   /// pointers to 16 bytes, and if A and B are the same memory in both runs or in neither. It covers
   /// the product, device, version, and all that decides the order of sums. For comparison within
   /// one version of lanky.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const;
 
  private:
   struct Impl;

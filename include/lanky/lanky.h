@@ -232,6 +232,8 @@ LANKY_API lanky_device lanky_stream_device(const lanky_stream* stream);
 LANKY_API void* lanky_stream_native(const lanky_stream* stream);
 /* 1 where both name the same stream, which runs in a plan's own workspace need; else 0. */
 LANKY_API int32_t lanky_stream_equal(const lanky_stream* a, const lanky_stream* b);
+/* Whether work given to the stream is captured for a CUDA graph instead of being done: 1 or 0. */
+LANKY_API lanky_status lanky_stream_is_capturing(const lanky_stream* stream, int32_t* capturing);
 /* Blocks until all work given to the stream is done, and returns what went wrong in it. */
 LANKY_API lanky_status lanky_stream_synchronize(const lanky_stream* stream);
 /* Work given to the stream from now on starts after the event has been reached. */

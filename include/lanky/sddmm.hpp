@@ -82,7 +82,7 @@ class LANKY_EXPORT SddmmPlan {
   /// Extents, types, how the pattern is held, workspace and memory: a line each.
   std::string explain() const;
   /// Plans with equal fingerprints give equal bits for equal operands, as SparsePlan's do.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const;
 
  private:
   struct Impl;

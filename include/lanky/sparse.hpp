@@ -158,7 +158,7 @@ class LANKY_EXPORT SparsePlan {
   /// Plans with equal fingerprints give equal bits for equal A, x and y: it covers extents, types,
   /// device, version, and all that decides the order of sums, but no addresses and no operands. For
   /// comparison within one version of lanky.
-  std::uint64_t fingerprint() const noexcept;
+  std::uint64_t fingerprint() const;
 
  private:
   struct Impl;

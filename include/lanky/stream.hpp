@@ -27,6 +27,8 @@ class LANKY_EXPORT Stream {
   CUstream_st* native() const noexcept;
   /// Whether native() is cudaStreamPerThread, which is another stream in each thread.
   bool is_per_thread_default() const noexcept;
+  /// Whether work given to the stream is captured for a CUDA graph instead of being done.
+  bool is_capturing() const;
   /// Blocks until all work given to the stream is done; throws what went wrong in it.
   void synchronize() const;
   /// Work given to this stream from now on starts after the event has been reached.

@@ -22,7 +22,7 @@ struct lanky_gemm_plan {
   virtual lanky::GemmFamily family() const noexcept = 0;
   virtual lanky::Device device() const noexcept = 0;
   virtual std::int64_t workspace_bytes() const noexcept = 0;
-  virtual std::uint64_t fingerprint() const noexcept = 0;
+  virtual std::uint64_t fingerprint() const = 0;
   virtual lanky::GemmInfo info() const = 0;
   virtual std::string explain() const = 0;
 };
@@ -96,7 +96,7 @@ class GemmPlanOf final : public lanky_gemm_plan {
   GemmFamily family() const noexcept override { return plan_.family(); }
   Device device() const noexcept override { return plan_.device(); }
   std::int64_t workspace_bytes() const noexcept override { return plan_.workspace_bytes(); }
-  std::uint64_t fingerprint() const noexcept override { return plan_.fingerprint(); }
+  std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
   GemmInfo info() const override { return plan_.info(); }
   std::string explain() const override { return plan_.explain(); }
 

@@ -118,6 +118,11 @@ int32_t lanky_stream_equal(const lanky_stream* a, const lanky_stream* b) {
   });
 }
 
+lanky_status lanky_stream_is_capturing(const lanky_stream* stream, int32_t* capturing) {
+  return capi::make_value(capturing, "capturing",
+                          [&] { return capi::require(stream, "stream").stream.is_capturing(); });
+}
+
 lanky_status lanky_stream_synchronize(const lanky_stream* stream) {
   return capi::guarded([&] { capi::require(stream, "stream").stream.synchronize(); });
 }

@@ -23,7 +23,7 @@ struct lanky_sddmm_plan {
   virtual lanky::Device device() const noexcept = 0;
   virtual std::int64_t workspace_bytes() const noexcept = 0;
   virtual std::int64_t device_bytes() const noexcept = 0;
-  virtual std::uint64_t fingerprint() const noexcept = 0;
+  virtual std::uint64_t fingerprint() const = 0;
   virtual std::string explain() const = 0;
 };
 
@@ -65,7 +65,7 @@ class SddmmPlanOf final : public lanky_sddmm_plan {
   Device device() const noexcept override { return plan_.device(); }
   std::int64_t workspace_bytes() const noexcept override { return plan_.workspace_bytes(); }
   std::int64_t device_bytes() const noexcept override { return plan_.device_bytes(); }
-  std::uint64_t fingerprint() const noexcept override { return plan_.fingerprint(); }
+  std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
   std::string explain() const override { return plan_.explain(); }
 
  private:

@@ -27,7 +27,7 @@ struct lanky_sparse_plan {
   virtual lanky::Device device() const noexcept = 0;
   virtual std::int64_t workspace_bytes() const noexcept = 0;
   virtual std::int64_t device_bytes() const noexcept = 0;
-  virtual std::uint64_t fingerprint() const noexcept = 0;
+  virtual std::uint64_t fingerprint() const = 0;
   virtual lanky::SparseInfo info() const = 0;
   virtual std::string explain() const = 0;
 };
@@ -82,7 +82,7 @@ class SparsePlanOf final : public lanky_sparse_plan {
   Device device() const noexcept override { return plan_.device(); }
   std::int64_t workspace_bytes() const noexcept override { return plan_.workspace_bytes(); }
   std::int64_t device_bytes() const noexcept override { return plan_.device_bytes(); }
-  std::uint64_t fingerprint() const noexcept override { return plan_.fingerprint(); }
+  std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
   SparseInfo info() const override { return plan_.info(); }
   std::string explain() const override { return plan_.explain(); }
 

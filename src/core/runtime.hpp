@@ -37,6 +37,7 @@ CodeTarget code_target(int device);
 CUstream_st* create_stream(int device);
 void destroy_stream(CUstream_st* stream) noexcept;
 void synchronize(CUstream_st* stream, int device);
+bool is_capturing(CUstream_st* stream);
 
 CUevent_st* create_event(int device);
 void destroy_event(CUevent_st* event) noexcept;

@@ -31,6 +31,10 @@ void synchronize(CUstream_st* /*stream*/, int /*device*/) {
   absent();
 }
 
+bool is_capturing(CUstream_st* /*stream*/) {
+  absent();
+}
+
 CUevent_st* create_event(int /*device*/) {
   absent();
 }

@@ -76,6 +76,12 @@ void synchronize(CUstream_st* stream, int device) {
   check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
+bool is_capturing(CUstream_st* stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 CUevent_st* create_event(int device) {
   const DeviceGuard guard(device);
   cudaEvent_t event = nullptr;

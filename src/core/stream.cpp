@@ -66,6 +66,12 @@ bool Stream::is_per_thread_default() const noexcept {
   return device().is_cuda() && reinterpret_cast<std::uintptr_t>(native()) == kPerThreadDefault;
 }
 
+bool Stream::is_capturing() const {
+  // The legacy default stream never is, and asking is an error while another stream is captured.
+  if (!device().is_cuda() || number_of(native()) == kLegacyDefault) return false;
+  return runtime::is_capturing(native());
+}
+
 bool operator==(const Stream& a, const Stream& b) noexcept {
   if (a.state_ == b.state_) return true;
   return a.device() == b.device() && a.device().is_cuda() &&

@@ -80,6 +80,9 @@ static void test_streams(const lanky_stream* given) {
   CHECK(done == 1);
   OK(lanky_event_elapsed_ms(start, end, &ms));
   CHECK(ms >= 0);
+  done = 7;
+  OK(lanky_stream_is_capturing(stream, &done));
+  CHECK(done == 0);
   OK(lanky_stream_synchronize(stream));
   if (device.kind == LANKY_DEVICE_KIND_CUDA) {
     OK(lanky_stream_wrap(lanky_stream_native(stream), device, &wrapped));
@@ -99,6 +102,8 @@ static void test_streams(const lanky_stream* given) {
   FAILS(lanky_stream_create(device, NULL), LANKY_INVALID_ARGUMENT, "stream is NULL");
   FAILS(lanky_stream_wrap(NULL, device, NULL), LANKY_INVALID_ARGUMENT, "stream is NULL");
   FAILS(lanky_stream_synchronize(NULL), LANKY_INVALID_ARGUMENT, "stream is NULL");
+  FAILS(lanky_stream_is_capturing(NULL, &done), LANKY_INVALID_ARGUMENT, "stream is NULL");
+  FAILS(lanky_stream_is_capturing(stream, NULL), LANKY_INVALID_ARGUMENT, "capturing is NULL");
   FAILS(lanky_stream_wait(NULL, end), LANKY_INVALID_ARGUMENT, "stream is NULL");
   FAILS(lanky_stream_wait(stream, NULL), LANKY_INVALID_ARGUMENT, "event is NULL");
   FAILS(lanky_event_create(device, NULL), LANKY_INVALID_ARGUMENT, "event is NULL");
