@@ -231,6 +231,26 @@ std::string type_text(const Array& array) {
   }
 }
 
+bool is_complex(const Array& array) {
+  return array.element == Element::c64 || array.element == Element::c128;
+}
+
+bool is_integer_or_bool(const Array& array) {
+  if (array.element == Element::i32 || array.element == Element::i64) return true;
+  std::string type = type_text(array);
+  if (type.rfind("torch.", 0) == 0) type = type.substr(6);
+  for (const char* kind : {"int", "uint", "bool"}) {
+    if (type.rfind(kind, 0) == 0) return true;
+  }
+  return false;
+}
+
+/// The cast, in the words of the array's library.
+std::string cast_text(const Array& array, const std::string& type) {
+  if (array.kind == Kind::torch) return std::string(array.name) + ".to(torch." + type + ")";
+  return std::string(array.name) + ".astype('" + type + "')";
+}
+
 void require_rank(std::int64_t rank, const char* name, bool scalars) {
   if (rank == 1 || rank == 2 || (rank == 0 && scalars)) return;
   throw_value_error(std::string(name) + " has " + std::to_string(rank) +
@@ -332,8 +352,7 @@ void refuse_gradient(const Array& array) {
 void refuse_lazy_bits(const Array& array) {
   static const Name kConjugate("is_conj");
   static const Name kNegative("is_neg");
-  const bool complex = array.element == Element::c64 || array.element == Element::c128;
-  if (complex && flag(call_method(array.object, kConjugate)))
+  if (is_complex(array) && flag(call_method(array.object, kConjugate)))
     throw_value_error(std::string(array.name) +
                       " is a conjugate that PyTorch has not written; use " + array.name +
                       ".resolve_conj()");
@@ -699,20 +718,35 @@ Array read_array(nb::handle object, const char* name, bool scalars) {
   return array;
 }
 
-DType dtype_of(const Array& array) {
+DType dtype_of(const Array& array, const char* conversion) {
   if (array.element <= Element::c128) return static_cast<DType>(array.element);
-  throw_type_error(std::string(array.name) + " is " + type_text(array) +
-                   "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
-                   "complex128");
+  std::string message = std::string(array.name) + " is " + type_text(array) +
+                        "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
+                        "complex128";
+  if (is_integer_or_bool(array))
+    message += "; use " + (conversion != nullptr ? conversion : cast_text(array, "float64"));
+  throw_type_error(message);
 }
 
-void require_dtype(const Array& array, DType dtype, const char* other) {
+void require_dtype(const Array& array, DType dtype, const Partner& other) {
   if (array.element == static_cast<Element>(dtype)) return;
   const std::string wanted = numpy_name(dtype);
-  throw_type_error(
-      std::string(array.name) + " is " + type_text(array) + ", and " + other + " needs " + wanted +
-      "; lanky converts nothing unasked: use " + array.name +
-      (array.kind == Kind::torch ? ".to(torch." + wanted + ")" : ".astype('" + wanted + "')"));
+  const std::string what = std::string(array.name) + " is " + type_text(array) + ", and " +
+                           other.name + " needs " + wanted;
+  if (!is_complex(array) || is_complex(dtype))
+    throw_type_error(what + "; lanky converts nothing unasked: use " + cast_text(array, wanted));
+  const std::string found = numpy_name(static_cast<DType>(array.element));
+  throw_type_error(what + "; a cast of " + array.name + " would lose its imaginary part: " +
+                   (other.array != nullptr
+                        ? "use " + cast_text(*other.array, found)
+                        : "make " + std::string(other.name) + " with dtype='" + found + "'"));
+}
+
+void require_result_dtype(const Array& array, DType dtype) {
+  if (array.element == static_cast<Element>(dtype)) return;
+  const std::string wanted = numpy_name(dtype);
+  throw_type_error(std::string(array.name) + " is " + type_text(array) + ", and the result is " +
+                   wanted + ": " + array.name + " must be an array of " + wanted);
 }
 
 void require_writable(const Array& array) {

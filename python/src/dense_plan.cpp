@@ -152,7 +152,7 @@ Operands operands_of(const Request& request) {
   Array a = read_matrix(request.a, "a");
   Array b = read_matrix(request.b, "b");
   const DType in = dtype_of(a);
-  require_dtype(b, in, "a");
+  require_dtype(b, in, {a.name, &a});
   if (a.device != b.device)
     throw_value_error("b is on " + place(b.device) + ", and a on " + place(a.device));
   const Dense first = dense(a);

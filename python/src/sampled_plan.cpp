@@ -112,7 +112,7 @@ class SddmmPlanOfPython : public PlanOfPython<SampledProduct> {
   Array read_operand(nb::handle object, const char* name, std::int64_t rows,
                      const char* what) const {
     Array array = read_array(object, name);
-    require_dtype(array, state_->in, "the plan");
+    require_dtype(array, state_->in, {"the plan"});
     require_place(array, state_->device, state_->copies);
     if (array.rank != 2 || array.shape[0] != rows)
       throw_value_error(std::string(name) + " has shape " + shape_text(array) +

@@ -88,6 +88,9 @@ Symmetry symmetry_from(const std::string& text) {
                     "\"hermitian\"");
 }
 
+/// Of a matrix whose type lanky does not multiply.
+constexpr const char* kConversion = "lanky.sparse(S, dtype='float64')";
+
 struct SparseSettings {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -100,7 +103,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                      const SparseSettings& settings, nb::handle out_dtype, nb::handle device,
                      nb::handle stream) {
     const CsrArrays csr = read_csr_arrays(offsets, columns, values, settings.rows, settings.cols);
-    const DType in = dtype_of(csr.values);
+    const DType in = dtype_of(csr.values, kConversion);
     const int where = device.is_none() ? csr.values.device : device_index(device);
     require_place(csr.values, where, true);
     state_ = std::make_shared<State>(Lanes(new_lane(where, csr.values, stream)));
@@ -115,7 +118,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                       nb::handle stream) const {
     const std::shared_ptr<State> state = alive();
     const Array x = read_array(x_object, "x");
-    require_dtype(x, state->in, "A");
+    require_dtype(x, state->in, {"A"});
     require_place(x, state->device, state->copies);
     const std::int64_t rows = state->product->rows();
     if (x.shape[0] != state->product->cols()) {
@@ -150,7 +153,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
   void update_values(nb::handle object, nb::handle stream) {
     const std::shared_ptr<State> state = alive();
     const Array values = read_array(object, "values");
-    require_dtype(values, state->in, "A");
+    require_dtype(values, state->in, {"A"});
     require_contiguous(values);
     require_place(values, state->device, true);
     if (values.size() != state->product->nnz())
