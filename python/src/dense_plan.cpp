@@ -32,6 +32,7 @@ class DenseProduct {
   virtual std::int64_t workspace_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // the kernel; "" where the result is empty
 };
 
 template <class T, class TOut>
@@ -55,6 +56,10 @@ class DenseProductOf final : public DenseProduct {
   std::int64_t workspace_bytes() const override { return plan_.workspace_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override {
+    const GemmInfo info = plan_.info();
+    return info.routes.empty() ? "" : info.routes.front().kernel;
+  }
 
  private:
   GemmPlan<T, TOut> plan_;

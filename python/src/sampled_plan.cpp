@@ -33,6 +33,7 @@ class SampledProduct {
   virtual std::int64_t device_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // "": there is one way
 };
 
 template <class T, class TOut>
@@ -59,6 +60,7 @@ class SampledProductOf final : public SampledProduct {
   std::int64_t device_bytes() const override { return plan_.device_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override { return ""; }
 
  private:
   SddmmPlan<T, TOut> plan_;

@@ -37,6 +37,7 @@ class SparseProduct {
   virtual std::int64_t device_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // the engine; "" on the CPU, which has one
 };
 
 template <class T, class TOut>
@@ -73,6 +74,10 @@ class SparseProductOf final : public SparseProduct {
   std::int64_t device_bytes() const override { return plan_.device_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override {
+    const Engine engine = plan_.info().engine;
+    return engine == Engine::automatic ? "" : std::string(to_string(engine));
+  }
 
  private:
   SparsePlan<T, TOut> plan_;
@@ -165,9 +170,6 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
          [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
   }
 
-  const char* dtype() const { return numpy_name(alive()->in); }
-  const char* out_dtype() const { return numpy_name(alive()->out); }
-
  private:
   void make(const CsrArrays& csr, const SparseOptions& options) {
     const Stream stream = state_->lanes.made_on()->stream;
@@ -217,9 +219,7 @@ void bind_sparse(nb::module_& module) {
            "alpha op(A) x + beta out.")
       .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
       .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
-           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.")
-      .def_prop_ro("dtype_name", &SparsePlanOfPython::dtype)
-      .def_prop_ro("out_dtype_name", &SparsePlanOfPython::out_dtype);
+           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.");
 }
 
 }  // namespace lanky::python

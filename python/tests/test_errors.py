@@ -294,6 +294,34 @@ def test_files(tmp_path):
     assert caught.value.code == "io"
 
 
+def test_messages_of_the_library_in_words_of_python(tmp_path):
+    messages = []
+
+    def told(call, *arguments, **options):
+        with pytest.raises((ValueError, lanky.Error)) as caught:
+            call(*arguments, **options)
+        messages.append(str(caught.value))
+        return messages[-1]
+
+    both_sides = (np.array([0, 1, 2]), np.array([1, 0]), np.ones(2))
+    assert "with the option symmetry A" in told(lanky.sparse, both_sides, symmetry="symmetric")
+    assert "math='tf32' is for products of f32" in told(
+        lanky.sparse, CSR, shape=(4, 6), math="tf32"
+    )
+    assert "use engine='auto' or cuda_cores" in told(
+        lanky.sparse, CSR, shape=(4, 6), dtype="complex64", engine="tensor_cores"
+    )
+    assert "allow math='tf32x3' or tf32" in told(
+        lanky.sparse, CSR, shape=(4, 6), dtype="float32", engine="tensor_cores"
+    )
+    plan = lanky.SparsePlan(CSR, shape=(4, 6), op="trans")
+    assert "without the option updates" in told(plan.update_values, CSR[2])
+    twice = tmp_path / "twice.mtx"
+    twice.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 1 2\n")
+    assert "duplicates='sum' or duplicates='keep'" in told(lanky.read, twice, duplicates="reject")
+    assert not [message for message in messages if "::" in message]
+
+
 def test_devices_apart(gpu_library):
     csr = tuple(gpu_library.array(array) for array in CSR)
     a = lanky.sparse(csr, shape=(4, 6))
