@@ -97,7 +97,8 @@ def _chosen(given: Any, kept: Any, name: str) -> Any:
 
 
 class SparsePlan(_Plan):
-    """alpha op(A) x + beta out, A sparse, of vectors and matrices.
+    """alpha op(A) x + beta out, A sparse, of vectors and matrices. `plan @ x` is
+    `plan.execute(x)`.
 
     Options are those of `lanky.sparse()`, and: `op` ("none", "trans", "conj_trans") says what of A
     the plan multiplies by; `updates` keeps 4 bytes an entry, without which a plan with an op or a

@@ -120,8 +120,12 @@ def test_bad_out(a, out, error, message):
     [[[1.0]], None, np.ones(3), np.ones((3, 3), int), np.ones((12, 8))[::2, ::2], np.float32(1)],
 )
 def test_bad_dense(q):
-    with pytest.raises((TypeError, ValueError), match="^a "):
+    with pytest.raises((TypeError, ValueError), match="^q "):
         lanky.gram(q)
+    with pytest.raises((TypeError, ValueError), match="^q "):
+        lanky.tall_times_small(q, np.ones((3, 2)))
+    with pytest.raises((TypeError, ValueError), match="^a "):
+        lanky.matmul(q, np.ones((3, 2)))
 
 
 def test_overlap():
@@ -224,6 +228,16 @@ def test_dense_products_that_do_not_fit():
     with pytest.raises(ValueError, match="overlap|out"):
         q = np.ones((3, 3))
         lanky.matmul(q, q, q[:2])
+
+
+def test_dense_operands_have_the_names_of_the_parameters():
+    q = np.ones((5, 3))
+    with pytest.raises(ValueError, match=r"^q has shape \(5, 3\), and r \(2, 2\)"):
+        lanky.tall_times_small(q, np.ones((2, 2)))
+    with pytest.raises(TypeError, match="^r is float32, and q needs float64"):
+        lanky.tall_times_small(q, np.ones((3, 2), "float32"))
+    with pytest.raises(TypeError, match=r"r is complex64.*use q.astype\('complex64'\)"):
+        lanky.tall_times_small(q, np.ones((3, 2), "complex64"))
 
 
 def test_sampled_products_that_do_not_fit(a):
