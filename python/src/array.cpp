@@ -270,8 +270,8 @@ void set_strides_in_bytes(Array& array, const std::array<std::int64_t, 2>& bytes
 }
 
 void read_numpy(Array& array, bool scalars) {
-  static const Name kArrayStruct("__array_struct__");
-  const nb::object capsule = get(array.object, kArrayStruct);
+  static const Name array_struct_name("__array_struct__");
+  const nb::object capsule = get(array.object, array_struct_name);
   const auto* read = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (read == nullptr) throw nb::python_error();
   require_rank(read->rank, array.name, scalars);
@@ -324,39 +324,39 @@ Element element_of_numpy_dtype(nb::handle dtype) {
 }
 
 void read_cupy(Array& array, bool scalars) {
-  static const Name kData("data");
-  static const Name kPointer("ptr");
-  static const Name kDevice("device_id");
-  static const Name kShape("shape");
-  static const Name kStrides("strides");
-  static const Name kDtype("dtype");
-  const nb::object memory = get(array.object, kData);
-  array.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
-  array.device = static_cast<int>(integer(get(memory, kDevice)));
-  array.element = element_of_numpy_dtype(get(array.object, kDtype));
+  static const Name data_name("data");
+  static const Name pointer_name("ptr");
+  static const Name device_name("device_id");
+  static const Name shape_name("shape");
+  static const Name strides_name("strides");
+  static const Name dtype_name("dtype");
+  const nb::object memory = get(array.object, data_name);
+  array.data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
+  array.device = static_cast<int>(integer(get(memory, device_name)));
+  array.element = element_of_numpy_dtype(get(array.object, dtype_name));
   array.writable = true;
-  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
+  array.rank = integers(get(array.object, shape_name), array.shape, array.name, scalars);
   std::array<std::int64_t, 2> strides{0, 0};
-  integers(get(array.object, kStrides), strides, array.name, scalars);
+  integers(get(array.object, strides_name), strides, array.name, scalars);
   set_strides_in_bytes(array, strides);
 }
 
 void refuse_gradient(const Array& array) {
-  static const Name kGradient("requires_grad");
-  if (flag(get(array.object, kGradient)) && flag(call(torch().grad_enabled, {})))
+  static const Name gradient_name("requires_grad");
+  if (flag(get(array.object, gradient_name)) && flag(call(torch().grad_enabled, {})))
     throw_type_error(std::string(array.name) +
                      " requires a gradient, which only lanky.torch computes; use that, or " +
                      array.name + ".detach()");
 }
 
 void refuse_lazy_bits(const Array& array) {
-  static const Name kConjugate("is_conj");
-  static const Name kNegative("is_neg");
-  if (is_complex(array) && flag(call_method(array.object, kConjugate)))
+  static const Name conjugate_name("is_conj");
+  static const Name negative_name("is_neg");
+  if (is_complex(array) && flag(call_method(array.object, conjugate_name)))
     throw_value_error(std::string(array.name) +
                       " is a conjugate that PyTorch has not written; use " + array.name +
                       ".resolve_conj()");
-  if (flag(call_method(array.object, kNegative)))
+  if (flag(call_method(array.object, negative_name)))
     throw_value_error(std::string(array.name) +
                       " is a negative that PyTorch has not written; use " + array.name +
                       ".resolve_neg()");
@@ -415,14 +415,14 @@ bool describe_torch(nb::handle tensor, nb::dlpack::dltensor& description) {
 }
 
 void read_torch(Array& array, bool scalars) {
-  static const Name kPointer("data_ptr");
-  static const Name kDevice("get_device");
-  static const Name kShape("shape");
-  static const Name kStrides("stride");
-  static const Name kDtype("dtype");
-  static const Name kLayout("layout");
-  static const Name kIsCpu("is_cpu");
-  static const Name kIsCuda("is_cuda");
+  static const Name pointer_name("data_ptr");
+  static const Name device_name("get_device");
+  static const Name shape_name("shape");
+  static const Name strides_name("stride");
+  static const Name dtype_name("dtype");
+  static const Name layout_name("layout");
+  static const Name is_cpu_name("is_cpu");
+  static const Name is_cuda_name("is_cuda");
   array.writable = true;
   nb::dlpack::dltensor description;
   if (describe_torch(array.object, description)) {
@@ -431,19 +431,19 @@ void read_torch(Array& array, bool scalars) {
     return refuse_lazy_bits(array);
   }
   Torch& library = torch();
-  if (!get(array.object, kLayout).is(library.strided))
+  if (!get(array.object, layout_name).is(library.strided))
     throw_type_error(std::string(array.name) + " is a tensor of " +
                      text_of(array.object.attr("layout")) + "; a dense one is needed here");
-  array.device = static_cast<int>(integer(call_method(array.object, kDevice)));
-  if (!flag(get(array.object, array.device < 0 ? kIsCpu : kIsCuda)))
+  array.device = static_cast<int>(integer(call_method(array.object, device_name)));
+  if (!flag(get(array.object, array.device < 0 ? is_cpu_name : is_cuda_name)))
     throw_value_error(std::string(array.name) + " is on " + text_of(array.object.attr("device")) +
                       "; lanky computes on the CPU and on CUDA devices");
   refuse_gradient(array);
-  array.element = element_of_dtype(library, get(array.object, kDtype));
+  array.element = element_of_dtype(library, get(array.object, dtype_name));
   refuse_lazy_bits(array);
-  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
-  integers(call_method(array.object, kStrides), array.strides, array.name, scalars);
-  array.data = reinterpret_cast<void*>(integer(call_method(array.object, kPointer)));
+  array.rank = integers(get(array.object, shape_name), array.shape, array.name, scalars);
+  integers(call_method(array.object, strides_name), array.strides, array.name, scalars);
+  array.data = reinterpret_cast<void*>(integer(call_method(array.object, pointer_name)));
 }
 
 template <class View>
@@ -581,9 +581,9 @@ class CurrentDevice {
 
 /// Makes the array, and tells `wanted` where its memory is.
 nb::object empty_cupy(Array& wanted, Layout layout) {
-  static const Name kData("data");
-  static const Name kDevice("device_id");
-  static const Name kPointer("ptr");
+  static const Name data_name("data");
+  static const Name device_name("device_id");
+  static const Name pointer_name("ptr");
   CuPy& library = cupy();
   NumPy& types = numpy();
   const nb::tuple shape = shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
@@ -592,13 +592,13 @@ nb::object empty_cupy(Array& wanted, Layout layout) {
     nb::object made =
         call(library.array_type, {shape, types.of(wanted.element), types.none, types.none,
                                   layout == Layout::row ? types.by_rows : types.by_columns});
-    memory = get(made, kData);
-    wanted.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+    memory = get(made, data_name);
+    wanted.data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
     return made;
   };
   nb::object result = make();
   // Most often the current device is the right one, and asking would take longer than looking.
-  if (integer(get(memory, kDevice)) == wanted.device || wanted.size() == 0) return result;
+  if (integer(get(memory, device_name)) == wanted.device || wanted.size() == 0) return result;
   const CurrentDevice current(wanted.device);
   return make();
 }
@@ -624,9 +624,9 @@ nb::object empty_torch_quickly(const Array& like, Array& wanted) {
 /// new_empty() takes the device and, where that serves, the type from `like`: half the time of
 /// empty().
 nb::object empty_torch(const Array& like, Array& wanted, Layout layout) {
-  static const Name kTranspose("t");
-  static const Name kNewEmpty("new_empty");
-  static const Name kPointer("data_ptr");
+  static const Name transpose_name("t");
+  static const Name new_empty_name("new_empty");
+  static const Name pointer_name("data_ptr");
   nb::object quick = empty_torch_quickly(like, wanted);
   if (quick.is_valid()) return quick;
   Torch& library = torch();
@@ -636,12 +636,12 @@ nb::object empty_torch(const Array& like, Array& wanted, Layout layout) {
   const bool same_type = like.element == wanted.element;
   PyObject* arguments[3] = {like.object.ptr(), shape.ptr(),
                             library.dtypes[static_cast<std::size_t>(wanted.element)].ptr()};
-  PyObject* made = PyObject_VectorcallMethod(kNewEmpty.ptr(), arguments, 2,
+  PyObject* made = PyObject_VectorcallMethod(new_empty_name.ptr(), arguments, 2,
                                              same_type ? nullptr : library.dtype_keyword.ptr());
   if (made == nullptr) throw nb::python_error();
   nb::object result = nb::steal(made);
-  if (turned) result = call_method(result, kTranspose);
-  wanted.data = reinterpret_cast<void*>(integer(call_method(result, kPointer)));
+  if (turned) result = call_method(result, transpose_name);
+  wanted.data = reinterpret_cast<void*>(integer(call_method(result, pointer_name)));
   return result;
 }
 
@@ -683,8 +683,8 @@ nb::object empty_dlpack(Array& wanted) {
 
 /// Whether an array of DLPack can become one of the library of `like`.
 bool has_namespace(const Array& like) {
-  static const Name kNamespace("__array_namespace__");
-  return nb::hasattr(like.object, nb::handle(kNamespace.ptr()));
+  static const Name namespace_name("__array_namespace__");
+  return nb::hasattr(like.object, nb::handle(namespace_name.ptr()));
 }
 
 }  // namespace
@@ -856,17 +856,17 @@ nb::object to_caller(const Array& like, nb::object result) {
 }
 
 nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {
-  static const Name kPointer("ptr");
-  static const Name kDataPointer("data_ptr");
+  static const Name pointer_name("ptr");
+  static const Name data_pointer_name("data_ptr");
   nb::object memory;
   if (kind == Kind::cupy) {
     const CurrentDevice current(device);
     memory = cupy().module.attr("cuda").attr("alloc")(bytes);
-    *data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+    *data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
   } else if (kind == Kind::torch) {
     memory = torch().empty(nb::make_tuple(bytes), nb::arg("dtype") = torch().module.attr("uint8"),
                            nb::arg("device") = place(device));
-    *data = reinterpret_cast<void*>(integer(call_method(memory, kDataPointer)));
+    *data = reinterpret_cast<void*>(integer(call_method(memory, data_pointer_name)));
   }
   return memory;
 }
