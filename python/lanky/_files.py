@@ -59,7 +59,8 @@ def write(path: str | os.PathLike, source: Any, *, comment: str = "") -> None:
     if not os.fsdecode(path).endswith(_WRITTEN):
         raise ValueError(f"{os.fsdecode(path)}: the name must end with one of {', '.join(_WRITTEN)}")
     csr, _ = csr_of(source)
-    _core.write(path, *(to_numpy(array) for array in csr[:3]), *csr.shape, comment=comment)
+    arrays = to_numpy(csr.indptr), to_numpy(csr.indices), to_numpy(csr.data)
+    _core.write(path, *arrays, *csr.shape, comment=comment)
 
 
 def generate(spec: str, *, dtype: Any = "float64") -> Any:
