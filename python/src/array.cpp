@@ -852,7 +852,14 @@ NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
 
 nb::object to_caller(const Array& like, nb::object result) {
   if (like.kind != Kind::other || !has_namespace(like)) return result;
-  return like.object.attr("__array_namespace__")().attr("from_dlpack")(result);
+  const nb::object take = like.object.attr("__array_namespace__")().attr("from_dlpack");
+  if (like.on_host()) return take(result);
+  // Memory of others may be let go before kernels that read it are done: XLA orders what it frees
+  // by its own streams, for which the legacy stream, where lanky frees, does not wait. A copy is
+  // the library's own, and once it is there nobody reads the result any more.
+  nb::object copy = take(result, nb::arg("copy") = true);
+  if (nb::hasattr(copy, "block_until_ready")) copy.attr("block_until_ready")();
+  return copy;
 }
 
 nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {

@@ -98,7 +98,7 @@ NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
                     Layout layout);
 
 /// A result of empty_like() for the caller: of kinds that lanky does not know, it is made an array
-/// of theirs by way of DLPack.
+/// of theirs by way of DLPack; on a GPU a copy in their memory, which is there on return.
 nb::object to_caller(const Array& like, nb::object result);
 
 /// Memory of `bytes` from the allocator of the kind, for the current stream of that kind; the
