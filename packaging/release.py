@@ -155,7 +155,7 @@ def main() -> int:
     arguments.add_argument("--python", action="append", metavar="PYTHON", dest="pythons",
                            help="an interpreter that a wheel is made for; several times for several (default: this one)")
     options = arguments.parse_args()
-    pythons = options.pythons or [sys.executable]
+    pythons = [os.path.abspath(shutil.which(python) or python) for python in options.pythons or [sys.executable]]
     number = version()
     missing = faults(number)
     unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]
