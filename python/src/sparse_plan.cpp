@@ -155,6 +155,29 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
     return multiply(x, none, one, zero, none);
   }
 
+  /// `times` runs from one vector into another by the plan alone, in a loop of C++.
+  void repeat(nb::handle x_object, nb::handle out, std::int64_t times) const {
+    const std::shared_ptr<State> state = alive();
+    const Array x = read_array(x_object, "x");
+    const Array y = read_array(out, "out");
+    require_dtype(x, state->in, {"A"});
+    require_result_dtype(y, state->out);
+    require_writable(y);
+    for (const Array* operand : {&x, &y}) {
+      require_contiguous(*operand);
+      require_place(*operand, state->device, false);
+    }
+    const Factor one{1.0};
+    const Factor zero{0.0};
+    const Dense from = dense(x);
+    const Dense to = dense(y);
+    const std::shared_ptr<Lane> lane = state->lane_of(nb::none(), x);
+    give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
+      for (std::int64_t i = 0; i < times; ++i)
+        state->product->run(on, one, from, zero, to, true, workspace);
+    });
+  }
+
   void update_values(nb::handle object, nb::handle stream) {
     const std::shared_ptr<State> state = alive();
     const Array values = read_array(object, "values");
@@ -218,6 +241,8 @@ void bind_sparse(nb::module_& module) {
            "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
            "alpha op(A) x + beta out.")
       .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
+      .def("repeat", &SparsePlanOfPython::repeat, "x"_a.none(), "out"_a.none(), "times"_a,
+           "The same product several times: for python/bench/python_steps.py, which subtracts it.")
       .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
            "stream"_a = nb::none(), "New numbers for the same pattern, in its order.");
 }
