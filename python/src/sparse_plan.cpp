@@ -189,8 +189,11 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                         std::to_string(state->product->nnz()));
     const std::shared_ptr<Lane> lane = state->lane_of(stream, values);
     state->lanes.replace(lane, values);
-    give(*lane, true,
-         [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
+    give(*lane, true, [&](const Stream& on, const Workspace*) {
+      state->product->update(on, values);
+      // Their library has no stream by which what it frees waits for this one.
+      if (values.kind == Kind::other && !values.on_host()) on.synchronize();
+    });
   }
 
  private:

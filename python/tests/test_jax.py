@@ -67,6 +67,18 @@ def test_results_that_are_let_go_while_jax_computes(a, dense, device, rows):
         assert np.allclose(np.asarray(y), dense @ x)
 
 
+def test_values_that_are_let_go_after_an_update(a, csr, device, rows):
+    """New values are read before update_values() returns: JAX may give their memory out again."""
+    x = np.random.default_rng(1).uniform(-1, 1, rows)
+    on_device = jax.device_put(x, device)
+    values = [np.random.default_rng(seed).uniform(-1, 1, csr[2].size) for seed in range(4)]
+    for own in values:
+        a.update_values(jax.device_put(own, device) * 1.0)
+        jax.block_until_ready([jax.device_put(other, device) + 1 for other in values])
+        expected = to_dense((*csr[:2], own), (rows, rows)) @ x
+        assert np.allclose(np.asarray(a @ on_device), expected)
+
+
 class Recorder:
     """An array of a library that lanky does not know; it notes how results are taken."""
 
