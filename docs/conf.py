@@ -112,7 +112,8 @@ runs = {}  # of the gallery's programs: the name of the page to its process
 def run_gallery(_):
     """Starts the programs of the gallery, each in a process and on a core of its own."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    packages = [str(path) for path in ROOT.glob("build/*/python") if (path / "lanky").is_dir()]
+    packages = [str(path) for path in ROOT.glob("build/*/python")
+                if any(path.glob("lanky/_core*.so"))]
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, [environment.get("PYTHONPATH"), *packages]))
     for page in sorted(GALLERY.glob("*.py")):

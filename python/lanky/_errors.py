@@ -1,5 +1,7 @@
 """The exception for what is neither a wrong argument nor a lack of memory."""
 
+from typing import Any
+
 
 class Error(RuntimeError):
     """A failure that lanky reports; `code` names its kind: "io", "parse", "unsupported",
@@ -11,5 +13,5 @@ class Error(RuntimeError):
         super().__init__(message)
         self.code = code
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return (type(self), (str(self), self.code))

@@ -10,6 +10,7 @@ from lanky import _core
 from lanky._sources import csr_of, to_numpy, type_name
 
 _SCIPY_TYPES = ("float32", "float64", "complex64", "complex128")
+_WRITTEN = (".mtx", ".mtx.gz", ".mtx.xz", ".mtx.zst", ".mtx.bz2", ".lanky")
 
 
 def _require_scipy_type(name: str, instead: str) -> None:
@@ -52,11 +53,14 @@ def read(
 
 
 def write(path: str | os.PathLike, source: Any, *, comment: str = "") -> None:
-    """Writes a sparse matrix (all that `lanky.sparse()` takes) as a Matrix Market file, compressed
-    by the name's ending (.gz, .xz, .zst, .bz2), or as NAME.lanky, which loads at the speed of
-    memory."""
+    """Writes a sparse matrix (all that `lanky.sparse()` takes) in the format that the name's ending
+    tells: Matrix Market (.mtx, compressed as .mtx.gz, .mtx.xz, .mtx.zst or .mtx.bz2), or .lanky,
+    which loads at the speed of memory."""
+    if not os.fsdecode(path).endswith(_WRITTEN):
+        raise ValueError(f"{os.fsdecode(path)}: the name must end with one of {', '.join(_WRITTEN)}")
     csr, _ = csr_of(source)
-    _core.write(path, *(to_numpy(array) for array in csr[:3]), *csr.shape, comment=comment)
+    arrays = to_numpy(csr.indptr), to_numpy(csr.indices), to_numpy(csr.data)
+    _core.write(path, *arrays, *csr.shape, comment=comment)
 
 
 def generate(spec: str, *, dtype: Any = "float64") -> Any:

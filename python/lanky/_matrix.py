@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,21 @@ class _Shared:
         self.options = options
         self.shape = csr.shape
         self.products: dict[tuple[bool, bool], _Product] = {
-            key: _Product() for key in itertools.product((False, True), repeat=2)
+            (transposed, conjugated): _Product()
+            for transposed in (False, True)
+            for conjugated in (False, True)
         }
         self.sampled: dict[bool, Any] = {}  # by whether Y is conjugated
         self.main = self.products[False, False].plan = _core.SparsePlan(
             csr.indptr, csr.indices, csr.data, *csr.shape, stream=stream, **options
         )
-        self.csr = None
-        if keep:
-            self.csr = csr if fresh else Csr(*(copy_of(array) for array in csr[:3]), csr.shape)
+        self.csr: Csr | None = None
+        if keep and fresh:
+            self.csr = csr
+        elif keep:
+            self.csr = Csr(
+                copy_of(csr.indptr), copy_of(csr.indices), copy_of(csr.data), csr.shape
+            )
 
     def kept(self, what: str) -> Csr:
         if self.csr is None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lanky import _core
-from lanky._sources import csr_of, type_name
+from lanky._sources import csr_of, numpy_dtype, type_name
 
 
 class _Plan:
@@ -35,9 +37,34 @@ class _Plan:
         for comparison within one version of lanky."""
         return self._plan.fingerprint
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of operands, as NumPy's type; bfloat16 is that of ml_dtypes."""
+        return numpy_dtype(self._plan.dtype_name)
+
+    @property
+    def out_dtype(self) -> np.dtype:
+        """The type of results."""
+        return numpy_dtype(self._plan.out_dtype_name)
+
     def explain(self) -> str:
         """What the plan decided, and why."""
         return self._plan.explain()
+
+    def _extents(self) -> str:
+        rows, cols = self._plan.shape
+        return f"{rows} x {cols}, {self._plan.nnz} entries"
+
+    def __repr__(self) -> str:
+        name = f"lanky.{type(self).__name__}"
+        plan = self._plan
+        if plan.released:
+            return f"<{name}, released>"
+        types = plan.dtype_name
+        if plan.out_dtype_name != types:
+            types += f" with results of {plan.out_dtype_name}"
+        way = f", by {plan.computed_by}" if plan.computed_by else ""
+        return f"<{name} {self._extents()}, {types}, on {plan.device}{way}>"
 
     def release(self) -> None:
         """Frees the plan's memory once its runs are done. Whatever is called afterwards is a
@@ -70,11 +97,14 @@ def _chosen(given: Any, kept: Any, name: str) -> Any:
 
 
 class SparsePlan(_Plan):
-    """alpha op(A) x + beta out, A sparse, of vectors and matrices.
+    """alpha op(A) x + beta out, A sparse, of vectors and matrices. `plan @ x` is
+    `plan.execute(x)`.
 
     Options are those of `lanky.sparse()`, and: `op` ("none", "trans", "conj_trans") says what of A
     the plan multiplies by; `updates` keeps 4 bytes an entry, without which a plan with an op or a
     symmetry has no update_values()."""
+
+    __array_ufunc__ = None  # x @ plan is an error, and NumPy makes no array of the plan
 
     def __init__(
         self,
@@ -127,6 +157,10 @@ class SparsePlan(_Plan):
         reset_operands()."""
         return self._plan.multiply(_chosen(x, self._x, "x"), out, alpha, beta, stream)
 
+    def __matmul__(self, x: Any) -> Any:
+        """op(A) x, as execute(x) computes it."""
+        return self._plan @ x
+
     def reset_operands(self, x: Any = None) -> None:
         """The x of executions without one; None lets go of it."""
         self._x = x
@@ -152,6 +186,10 @@ class GemmPlan(_Plan):
 
     `adjoint`: A^H B in place of A B. `out`: an array that results are to look like.
     """
+
+    def _extents(self) -> str:
+        m, n, k = self._plan.shape
+        return f"m {m}, n {n}, k {k}"
 
     def __init__(
         self,

@@ -128,8 +128,9 @@ def _read(source: Any, dtype: Any) -> tuple[Csr, bool]:
         return source, False
     if isinstance(source, (str, os.PathLike)):
         os.stat(source)  # FileNotFoundError, as from open()
-        rows, cols, *arrays = _core.read(source, dtype=None if dtype is None else type_name(dtype))
-        return Csr(*arrays, (rows, cols)), True
+        name = None if dtype is None else type_name(dtype)
+        rows, cols, indptr, indices, data = _core.read(source, dtype=name)
+        return Csr(indptr, indices, data, (rows, cols)), True
     if isinstance(source, tuple):
         if len(source) != 3:
             raise ValueError(
@@ -140,7 +141,8 @@ def _read(source: Any, dtype: Any) -> tuple[Csr, bool]:
                 raise TypeError(f"{name} is a {type(array).__name__}; an array is needed")
             if len(array.shape) != 1:
                 raise ValueError(f"{name} has shape {tuple(array.shape)}; a vector is needed")
-        return Csr(*source, (len(source[0]) - 1, -1)), False
+        indptr, indices, data = source
+        return Csr(indptr, indices, data, (len(indptr) - 1, -1)), False
     if is_torch(source):
         return _of_torch(source), False
     if hasattr(source, "tocsr"):

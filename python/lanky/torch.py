@@ -206,7 +206,7 @@ class SparseLinear(torch.nn.Module):
         super().__init__()
         csr, _ = csr_of(source, shape, dtype)
         where = device if device is not None else csr.data.device if is_torch(csr.data) else None
-        self.shape = tuple(csr.shape)
+        self.shape = csr.shape
         self.options = options
         self.register_buffer("indptr", _tensor(csr.indptr, where))
         self.register_buffer("indices", _tensor(csr.indices, where))

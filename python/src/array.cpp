@@ -231,6 +231,26 @@ std::string type_text(const Array& array) {
   }
 }
 
+bool is_complex(const Array& array) {
+  return array.element == Element::c64 || array.element == Element::c128;
+}
+
+bool is_integer_or_bool(const Array& array) {
+  if (array.element == Element::i32 || array.element == Element::i64) return true;
+  std::string type = type_text(array);
+  if (type.rfind("torch.", 0) == 0) type = type.substr(6);
+  for (const char* kind : {"int", "uint", "bool"}) {
+    if (type.rfind(kind, 0) == 0) return true;
+  }
+  return false;
+}
+
+/// The cast, in the words of the array's library.
+std::string cast_text(const Array& array, const std::string& type) {
+  if (array.kind == Kind::torch) return std::string(array.name) + ".to(torch." + type + ")";
+  return std::string(array.name) + ".astype('" + type + "')";
+}
+
 void require_rank(std::int64_t rank, const char* name, bool scalars) {
   if (rank == 1 || rank == 2 || (rank == 0 && scalars)) return;
   throw_value_error(std::string(name) + " has " + std::to_string(rank) +
@@ -250,8 +270,8 @@ void set_strides_in_bytes(Array& array, const std::array<std::int64_t, 2>& bytes
 }
 
 void read_numpy(Array& array, bool scalars) {
-  static const Name kArrayStruct("__array_struct__");
-  const nb::object capsule = get(array.object, kArrayStruct);
+  static const Name array_struct_name("__array_struct__");
+  const nb::object capsule = get(array.object, array_struct_name);
   const auto* read = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (read == nullptr) throw nb::python_error();
   require_rank(read->rank, array.name, scalars);
@@ -304,40 +324,39 @@ Element element_of_numpy_dtype(nb::handle dtype) {
 }
 
 void read_cupy(Array& array, bool scalars) {
-  static const Name kData("data");
-  static const Name kPointer("ptr");
-  static const Name kDevice("device_id");
-  static const Name kShape("shape");
-  static const Name kStrides("strides");
-  static const Name kDtype("dtype");
-  const nb::object memory = get(array.object, kData);
-  array.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
-  array.device = static_cast<int>(integer(get(memory, kDevice)));
-  array.element = element_of_numpy_dtype(get(array.object, kDtype));
+  static const Name data_name("data");
+  static const Name pointer_name("ptr");
+  static const Name device_name("device_id");
+  static const Name shape_name("shape");
+  static const Name strides_name("strides");
+  static const Name dtype_name("dtype");
+  const nb::object memory = get(array.object, data_name);
+  array.data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
+  array.device = static_cast<int>(integer(get(memory, device_name)));
+  array.element = element_of_numpy_dtype(get(array.object, dtype_name));
   array.writable = true;
-  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
+  array.rank = integers(get(array.object, shape_name), array.shape, array.name, scalars);
   std::array<std::int64_t, 2> strides{0, 0};
-  integers(get(array.object, kStrides), strides, array.name, scalars);
+  integers(get(array.object, strides_name), strides, array.name, scalars);
   set_strides_in_bytes(array, strides);
 }
 
 void refuse_gradient(const Array& array) {
-  static const Name kGradient("requires_grad");
-  if (flag(get(array.object, kGradient)) && flag(call(torch().grad_enabled, {})))
+  static const Name gradient_name("requires_grad");
+  if (flag(get(array.object, gradient_name)) && flag(call(torch().grad_enabled, {})))
     throw_type_error(std::string(array.name) +
                      " requires a gradient, which only lanky.torch computes; use that, or " +
                      array.name + ".detach()");
 }
 
 void refuse_lazy_bits(const Array& array) {
-  static const Name kConjugate("is_conj");
-  static const Name kNegative("is_neg");
-  const bool complex = array.element == Element::c64 || array.element == Element::c128;
-  if (complex && flag(call_method(array.object, kConjugate)))
+  static const Name conjugate_name("is_conj");
+  static const Name negative_name("is_neg");
+  if (is_complex(array) && flag(call_method(array.object, conjugate_name)))
     throw_value_error(std::string(array.name) +
                       " is a conjugate that PyTorch has not written; use " + array.name +
                       ".resolve_conj()");
-  if (flag(call_method(array.object, kNegative)))
+  if (flag(call_method(array.object, negative_name)))
     throw_value_error(std::string(array.name) +
                       " is a negative that PyTorch has not written; use " + array.name +
                       ".resolve_neg()");
@@ -396,14 +415,14 @@ bool describe_torch(nb::handle tensor, nb::dlpack::dltensor& description) {
 }
 
 void read_torch(Array& array, bool scalars) {
-  static const Name kPointer("data_ptr");
-  static const Name kDevice("get_device");
-  static const Name kShape("shape");
-  static const Name kStrides("stride");
-  static const Name kDtype("dtype");
-  static const Name kLayout("layout");
-  static const Name kIsCpu("is_cpu");
-  static const Name kIsCuda("is_cuda");
+  static const Name pointer_name("data_ptr");
+  static const Name device_name("get_device");
+  static const Name shape_name("shape");
+  static const Name strides_name("stride");
+  static const Name dtype_name("dtype");
+  static const Name layout_name("layout");
+  static const Name is_cpu_name("is_cpu");
+  static const Name is_cuda_name("is_cuda");
   array.writable = true;
   nb::dlpack::dltensor description;
   if (describe_torch(array.object, description)) {
@@ -412,19 +431,19 @@ void read_torch(Array& array, bool scalars) {
     return refuse_lazy_bits(array);
   }
   Torch& library = torch();
-  if (!get(array.object, kLayout).is(library.strided))
+  if (!get(array.object, layout_name).is(library.strided))
     throw_type_error(std::string(array.name) + " is a tensor of " +
                      text_of(array.object.attr("layout")) + "; a dense one is needed here");
-  array.device = static_cast<int>(integer(call_method(array.object, kDevice)));
-  if (!flag(get(array.object, array.device < 0 ? kIsCpu : kIsCuda)))
+  array.device = static_cast<int>(integer(call_method(array.object, device_name)));
+  if (!flag(get(array.object, array.device < 0 ? is_cpu_name : is_cuda_name)))
     throw_value_error(std::string(array.name) + " is on " + text_of(array.object.attr("device")) +
                       "; lanky computes on the CPU and on CUDA devices");
   refuse_gradient(array);
-  array.element = element_of_dtype(library, get(array.object, kDtype));
+  array.element = element_of_dtype(library, get(array.object, dtype_name));
   refuse_lazy_bits(array);
-  array.rank = integers(get(array.object, kShape), array.shape, array.name, scalars);
-  integers(call_method(array.object, kStrides), array.strides, array.name, scalars);
-  array.data = reinterpret_cast<void*>(integer(call_method(array.object, kPointer)));
+  array.rank = integers(get(array.object, shape_name), array.shape, array.name, scalars);
+  integers(call_method(array.object, strides_name), array.strides, array.name, scalars);
+  array.data = reinterpret_cast<void*>(integer(call_method(array.object, pointer_name)));
 }
 
 template <class View>
@@ -562,9 +581,9 @@ class CurrentDevice {
 
 /// Makes the array, and tells `wanted` where its memory is.
 nb::object empty_cupy(Array& wanted, Layout layout) {
-  static const Name kData("data");
-  static const Name kDevice("device_id");
-  static const Name kPointer("ptr");
+  static const Name data_name("data");
+  static const Name device_name("device_id");
+  static const Name pointer_name("ptr");
   CuPy& library = cupy();
   NumPy& types = numpy();
   const nb::tuple shape = shape_tuple(wanted.rank, wanted.shape[0], wanted.shape[1]);
@@ -573,13 +592,13 @@ nb::object empty_cupy(Array& wanted, Layout layout) {
     nb::object made =
         call(library.array_type, {shape, types.of(wanted.element), types.none, types.none,
                                   layout == Layout::row ? types.by_rows : types.by_columns});
-    memory = get(made, kData);
-    wanted.data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+    memory = get(made, data_name);
+    wanted.data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
     return made;
   };
   nb::object result = make();
   // Most often the current device is the right one, and asking would take longer than looking.
-  if (integer(get(memory, kDevice)) == wanted.device || wanted.size() == 0) return result;
+  if (integer(get(memory, device_name)) == wanted.device || wanted.size() == 0) return result;
   const CurrentDevice current(wanted.device);
   return make();
 }
@@ -605,9 +624,9 @@ nb::object empty_torch_quickly(const Array& like, Array& wanted) {
 /// new_empty() takes the device and, where that serves, the type from `like`: half the time of
 /// empty().
 nb::object empty_torch(const Array& like, Array& wanted, Layout layout) {
-  static const Name kTranspose("t");
-  static const Name kNewEmpty("new_empty");
-  static const Name kPointer("data_ptr");
+  static const Name transpose_name("t");
+  static const Name new_empty_name("new_empty");
+  static const Name pointer_name("data_ptr");
   nb::object quick = empty_torch_quickly(like, wanted);
   if (quick.is_valid()) return quick;
   Torch& library = torch();
@@ -617,12 +636,12 @@ nb::object empty_torch(const Array& like, Array& wanted, Layout layout) {
   const bool same_type = like.element == wanted.element;
   PyObject* arguments[3] = {like.object.ptr(), shape.ptr(),
                             library.dtypes[static_cast<std::size_t>(wanted.element)].ptr()};
-  PyObject* made = PyObject_VectorcallMethod(kNewEmpty.ptr(), arguments, 2,
+  PyObject* made = PyObject_VectorcallMethod(new_empty_name.ptr(), arguments, 2,
                                              same_type ? nullptr : library.dtype_keyword.ptr());
   if (made == nullptr) throw nb::python_error();
   nb::object result = nb::steal(made);
-  if (turned) result = call_method(result, kTranspose);
-  wanted.data = reinterpret_cast<void*>(integer(call_method(result, kPointer)));
+  if (turned) result = call_method(result, transpose_name);
+  wanted.data = reinterpret_cast<void*>(integer(call_method(result, pointer_name)));
   return result;
 }
 
@@ -664,8 +683,8 @@ nb::object empty_dlpack(Array& wanted) {
 
 /// Whether an array of DLPack can become one of the library of `like`.
 bool has_namespace(const Array& like) {
-  static const Name kNamespace("__array_namespace__");
-  return nb::hasattr(like.object, nb::handle(kNamespace.ptr()));
+  static const Name namespace_name("__array_namespace__");
+  return nb::hasattr(like.object, nb::handle(namespace_name.ptr()));
 }
 
 }  // namespace
@@ -699,20 +718,35 @@ Array read_array(nb::handle object, const char* name, bool scalars) {
   return array;
 }
 
-DType dtype_of(const Array& array) {
+DType dtype_of(const Array& array, const char* conversion) {
   if (array.element <= Element::c128) return static_cast<DType>(array.element);
-  throw_type_error(std::string(array.name) + " is " + type_text(array) +
-                   "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
-                   "complex128");
+  std::string message = std::string(array.name) + " is " + type_text(array) +
+                        "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
+                        "complex128";
+  if (is_integer_or_bool(array))
+    message += "; use " + (conversion != nullptr ? conversion : cast_text(array, "float64"));
+  throw_type_error(message);
 }
 
-void require_dtype(const Array& array, DType dtype, const char* other) {
+void require_dtype(const Array& array, DType dtype, const Partner& other) {
   if (array.element == static_cast<Element>(dtype)) return;
   const std::string wanted = numpy_name(dtype);
-  throw_type_error(
-      std::string(array.name) + " is " + type_text(array) + ", and " + other + " needs " + wanted +
-      "; lanky converts nothing unasked: use " + array.name +
-      (array.kind == Kind::torch ? ".to(torch." + wanted + ")" : ".astype('" + wanted + "')"));
+  const std::string what = std::string(array.name) + " is " + type_text(array) + ", and " +
+                           other.name + " needs " + wanted;
+  if (!is_complex(array) || is_complex(dtype))
+    throw_type_error(what + "; lanky converts nothing unasked: use " + cast_text(array, wanted));
+  const std::string found = numpy_name(static_cast<DType>(array.element));
+  throw_type_error(what + "; a cast of " + array.name + " would lose its imaginary part: " +
+                   (other.array != nullptr
+                        ? "use " + cast_text(*other.array, found)
+                        : "make " + std::string(other.name) + " with dtype='" + found + "'"));
+}
+
+void require_result_dtype(const Array& array, DType dtype) {
+  if (array.element == static_cast<Element>(dtype)) return;
+  const std::string wanted = numpy_name(dtype);
+  throw_type_error(std::string(array.name) + " is " + type_text(array) + ", and the result is " +
+                   wanted + ": " + array.name + " must be an array of " + wanted);
 }
 
 void require_writable(const Array& array) {
@@ -818,21 +852,28 @@ NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
 
 nb::object to_caller(const Array& like, nb::object result) {
   if (like.kind != Kind::other || !has_namespace(like)) return result;
-  return like.object.attr("__array_namespace__")().attr("from_dlpack")(result);
+  const nb::object take = like.object.attr("__array_namespace__")().attr("from_dlpack");
+  if (like.on_host()) return take(result);
+  // Memory of others may be let go before kernels that read it are done: XLA orders what it frees
+  // by its own streams, for which the legacy stream, where lanky frees, does not wait. A copy is
+  // the library's own, and once it is there nobody reads the result any more.
+  nb::object copy = take(result, nb::arg("copy") = true);
+  if (nb::hasattr(copy, "block_until_ready")) copy.attr("block_until_ready")();
+  return copy;
 }
 
 nb::object borrow_memory(Kind kind, int device, std::int64_t bytes, void** data) {
-  static const Name kPointer("ptr");
-  static const Name kDataPointer("data_ptr");
+  static const Name pointer_name("ptr");
+  static const Name data_pointer_name("data_ptr");
   nb::object memory;
   if (kind == Kind::cupy) {
     const CurrentDevice current(device);
     memory = cupy().module.attr("cuda").attr("alloc")(bytes);
-    *data = reinterpret_cast<void*>(integer(get(memory, kPointer)));
+    *data = reinterpret_cast<void*>(integer(get(memory, pointer_name)));
   } else if (kind == Kind::torch) {
     memory = torch().empty(nb::make_tuple(bytes), nb::arg("dtype") = torch().module.attr("uint8"),
                            nb::arg("device") = place(device));
-    *data = reinterpret_cast<void*>(integer(call_method(memory, kDataPointer)));
+    *data = reinterpret_cast<void*>(integer(call_method(memory, data_pointer_name)));
   }
   return memory;
 }

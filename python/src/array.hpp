@@ -52,10 +52,21 @@ struct Dense {
 /// ValueError for other dimensions, and for strides that count no whole elements.
 Array read_array(nb::handle object, const char* name, bool scalars = false);
 
-/// The DType of elements; TypeError that names the array where lanky does not multiply them.
-DType dtype_of(const Array& array);
-/// TypeError where the array is not of that type: "x is float32, A is float64; ...".
-void require_dtype(const Array& array, DType dtype, const char* other);
+/// The DType of elements; TypeError that names the array where lanky does not multiply them, and
+/// what converts integers and bools: `conversion`, or else a cast of the array.
+DType dtype_of(const Array& array, const char* conversion = nullptr);
+/// The other side of a product.
+struct Partner {
+  const char* name;  // "A"
+  const Array* array =
+      nullptr;  // where a cast of it makes it complex; else it is made with a dtype
+};
+/// TypeError where the operand is not of that type: "x is float32, and A needs float64; ...", with
+/// the conversion. That of a complex operand of a real product is one of the other side.
+void require_dtype(const Array& array, DType dtype, const Partner& other);
+/// TypeError where the array that a product writes to is not of that type. It names no cast, which
+/// would make a copy and lose the result.
+void require_result_dtype(const Array& array, DType dtype);
 /// ValueError where the array may not be written to.
 void require_writable(const Array& array);
 /// Whether the elements of a vector are one after the other.
@@ -87,7 +98,7 @@ NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
                     Layout layout);
 
 /// A result of empty_like() for the caller: of kinds that lanky does not know, it is made an array
-/// of theirs by way of DLPack.
+/// of theirs by way of DLPack; on a GPU a copy in their memory, which is there on return.
 nb::object to_caller(const Array& like, nb::object result);
 
 /// Memory of `bytes` from the allocator of the kind, for the current stream of that kind; the

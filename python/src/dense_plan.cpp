@@ -32,6 +32,7 @@ class DenseProduct {
   virtual std::int64_t workspace_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // the kernel; "" where the result is empty
 };
 
 template <class T, class TOut>
@@ -55,6 +56,10 @@ class DenseProductOf final : public DenseProduct {
   std::int64_t workspace_bytes() const override { return plan_.workspace_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override {
+    const GemmInfo info = plan_.info();
+    return info.routes.empty() ? "" : info.routes.front().kernel;
+  }
 
  private:
   GemmPlan<T, TOut> plan_;
@@ -127,6 +132,19 @@ struct Operands {
   Shape what;
 };
 
+/// Parameters of Python's function, as messages name them.
+struct OperandNames {
+  const char* a = "a";
+  const char* b = "b";
+};
+
+/// Of two letters, "qr".
+OperandNames operand_names(const std::string& letters) {
+  if (letters == "qq") return {"q", "q"};
+  if (letters == "qr") return {"q", "r"};
+  return {};
+}
+
 /// What a caller asks for.
 struct Request {
   nb::handle a;
@@ -138,6 +156,7 @@ struct Request {
   bool adjoint;  // A^H B in place of A B
   int device;    // of host arrays: -1, or where they are copied to
   Math math;
+  OperandNames names;
 };
 
 Array read_matrix(nb::handle object, const char* name) {
@@ -149,12 +168,13 @@ Array read_matrix(nb::handle object, const char* name) {
 }
 
 Operands operands_of(const Request& request) {
-  Array a = read_matrix(request.a, "a");
-  Array b = read_matrix(request.b, "b");
+  Array a = read_matrix(request.a, request.names.a);
+  Array b = read_matrix(request.b, request.names.b);
   const DType in = dtype_of(a);
-  require_dtype(b, in, "a");
+  require_dtype(b, in, {a.name, &a});
   if (a.device != b.device)
-    throw_value_error("b is on " + place(b.device) + ", and a on " + place(a.device));
+    throw_value_error(std::string(b.name) + " is on " + place(b.device) + ", and " + a.name +
+                      " on " + place(a.device));
   const Dense first = dense(a);
   const std::int64_t m = request.adjoint ? first.cols : first.rows;
   const std::int64_t k = request.adjoint ? first.rows : first.cols;
@@ -162,8 +182,8 @@ Operands operands_of(const Request& request) {
   const bool by_a = a.size() >= b.size();
   Dense second = dense(b, by_a ? first.layout : Layout::row);
   if (second.rows != k)
-    throw_value_error("a has shape " + shape_text(a) +
-                      (request.adjoint ? " (its adjoint counts)" : "") + ", and b " +
+    throw_value_error(std::string(a.name) + " has shape " + shape_text(a) +
+                      (request.adjoint ? " (its adjoint counts)" : "") + ", and " + b.name + " " +
                       shape_text(b) + ": " + std::to_string(k) + " and " +
                       std::to_string(second.rows) + " must be equal");
   const std::int64_t n = second.cols;
@@ -244,10 +264,10 @@ int host_device(nb::handle device) {
 
 nb::object gemm(nb::handle a, nb::handle b, nb::handle out, nb::handle alpha, nb::handle beta,
                 nb::handle out_dtype, bool adjoint, const std::string& math, nb::handle device,
-                nb::handle stream) {
+                nb::handle stream, const std::string& names) {
   static PlanCache& cache = *new PlanCache;  // leaked: no plan is freed after CUDA has ended
-  Operands operands = operands_of(
-      {a, b, out, alpha, beta, out_dtype, adjoint, host_device(device), math_from(math)});
+  Operands operands = operands_of({a, b, out, alpha, beta, out_dtype, adjoint, host_device(device),
+                                   math_from(math), operand_names(names)});
   if (operands.what.device >= 0) require_cuda_alive();
   std::shared_ptr<State> state = cache.find(operands.what);
   if (state == nullptr) {
@@ -268,7 +288,7 @@ class GemmPlanOfPython : public PlanOfPython<DenseProduct> {
     device_ = host_device(device);
     adjoint_ = adjoint;
     const Operands operands =
-        operands_of({a, b, out, one, zero, out_dtype, adjoint, device_, math_});
+        operands_of({a, b, out, one, zero, out_dtype, adjoint, device_, math_, {}});
     what_ = operands.what;
     state_ = make_state(what_, tune, operands.a, stream);
   }
@@ -277,7 +297,8 @@ class GemmPlanOfPython : public PlanOfPython<DenseProduct> {
                      nb::handle stream) const {
     const std::shared_ptr<State> state = alive();
     const nb::str out_dtype(numpy_name(what_.out));
-    Operands operands = operands_of({a, b, out, alpha, beta, out_dtype, adjoint_, device_, math_});
+    Operands operands =
+        operands_of({a, b, out, alpha, beta, out_dtype, adjoint_, device_, math_, {}});
     require_same(operands.what);
     return python::execute(state, operands, stream);
   }
@@ -326,7 +347,7 @@ void bind_dense(nb::module_& module) {
   module.def("gemm", &gemm, "a"_a.none(), "b"_a.none(), "out"_a = nb::none(), nb::kw_only(),
              "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "out_dtype"_a = nb::none(),
              "adjoint"_a = false, "math"_a = "ieee", "device"_a = nb::none(),
-             "stream"_a = nb::none(), "alpha op(A) B + beta out.");
+             "stream"_a = nb::none(), "names"_a = "ab", "alpha op(A) B + beta out.");
 }
 
 }  // namespace lanky::python

@@ -3,8 +3,12 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
+#include <cctype>
+#include <cstddef>
 #include <exception>
 #include <lanky/error.hpp>
+#include <string>
 
 namespace lanky::python {
 
@@ -12,10 +16,49 @@ namespace nb = nanobind;
 
 namespace {
 
+/// A name of C++ that messages of the library have, up to the word that it qualifies, and what
+/// stands around that word in Python.
+struct Spelling {
+  const char* cpp;
+  const char* before;
+  const char* after;
+};
+constexpr std::array<Spelling, 9> kSpellings{{
+    {"Engine::automatic", "engine='auto'", ""},
+    {"Engine::", "engine='", "'"},
+    {"Math::", "math='", "'"},
+    {"Duplicates::", "duplicates='", "'"},
+    {"ReadOptions::", "the option ", ""},
+    {"SparseOptions::", "the option ", ""},
+    {"SddmmOptions::", "the option ", ""},
+    {"GemmOptions::", "the option ", ""},
+    {" (lanky::Buffer)", "", ""},
+}};
+
+/// The library's message in Python's words.
+std::string in_python(std::string text) {
+  for (const Spelling& spelling : kSpellings) {
+    const std::string cpp = spelling.cpp;
+    for (std::size_t at = text.find(cpp); at != std::string::npos; at = text.find(cpp, at)) {
+      std::size_t end = at + cpp.size();
+      if (cpp.ends_with("::")) {
+        while (end < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+          ++end;
+      }
+      const std::string word = text.substr(at + cpp.size(), end - at - cpp.size());
+      const std::string spelled = spelling.before + word + spelling.after;
+      text.replace(at, end - at, spelled);
+      at += spelled.size();
+    }
+  }
+  return text;
+}
+
 void set_lanky_error(const Error& error) {
   const nb::object type = nb::module_::import_("lanky._errors").attr("Error");
   const std::string code(to_string(error.code()));
-  const nb::object value = type(error.what(), code.c_str());
+  const nb::object value = type(in_python(error.what()).c_str(), code.c_str());
   PyErr_SetObject(type.ptr(), value.ptr());
 }
 
@@ -24,9 +67,9 @@ void set_error(const Error& error) {
     case ErrorCode::invalid_argument:
     case ErrorCode::size_mismatch:
     case ErrorCode::wrong_memory:
-      return PyErr_SetString(PyExc_ValueError, error.what());
+      return PyErr_SetString(PyExc_ValueError, in_python(error.what()).c_str());
     case ErrorCode::out_of_memory:
-      return PyErr_SetString(PyExc_MemoryError, error.what());
+      return PyErr_SetString(PyExc_MemoryError, in_python(error.what()).c_str());
     default:
       return set_lanky_error(error);
   }

@@ -84,7 +84,7 @@ void write(const std::filesystem::path& path, nb::handle offsets, nb::handle col
   if (!csr.values.on_host())
     throw_value_error("data is on " + place(csr.values.device) +
                       "; files are written from host memory");
-  visit_dtype(dtype_of(csr.values), [&](auto element) {
+  visit_dtype(dtype_of(csr.values, "S.astype('float64')"), [&](auto element) {
     using T = typename decltype(element)::type;
     const nb::gil_scoped_release released;
     if (path.extension() == ".lanky") return io::write_cache(path, csr.view<T>());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -167,9 +168,7 @@ Lanes::~Lanes() {
   if (lanes_.empty() || !lanes_.front()) return;
   if (!lanes_.front()->stream.device().is_cuda() || !forked_after_cuda()) return;
   // In the child of a fork nothing of CUDA may be touched, not even to free it.
-  for (const std::shared_ptr<Lane>& lane : lanes_)
-    new std::shared_ptr<Lane>(lane);
-  new std::optional<Event>(std::move(let_go_));
+  static_cast<void>(new (std::nothrow) Lanes(std::move(*this)));
 }
 
 std::shared_ptr<Lane> lane_on(const StreamHandle& stream, const Array& like, Device device) {
@@ -181,7 +180,7 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
   for (const std::shared_ptr<Lane>& lane : lanes_) {
     if (is_of(*lane, stream)) return lane;
   }
-  const std::shared_ptr<Lane> lane = lane_on(stream, like, made_on()->stream.device());
+  std::shared_ptr<Lane> lane = lane_on(stream, like, made_on()->stream.device());
   lane->behind = replaced_on_ != nullptr;
   lend(*lane, like, bytes);
   if (lanes_.size() == kMost) {

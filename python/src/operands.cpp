@@ -54,6 +54,13 @@ std::complex<double> complex_of(nb::handle value, const char* name) {
   return {real, 0};
 }
 
+void require_dtype_of_factor(const Array& factor, DType dtype) {
+  if (!is_complex(dtype) && (factor.element == Element::c64 || factor.element == Element::c128))
+    throw_value_error(std::string(factor.name) + " is complex, and the product is real (" +
+                      numpy_name(dtype) + ")");
+  require_dtype(factor, accumulator_of(dtype), {"the product"});
+}
+
 /// Whether a factor may be an array on a device: those have no way to be numbers without a wait.
 bool is_plain_number(nb::handle value) {
   return PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()) || PyComplex_Check(value.ptr());
@@ -69,7 +76,7 @@ Factor factor_of(nb::handle value, const char* name, DType dtype, int device) {
   if (!is_plain_number(value) && nb::hasattr(value, "__dlpack__")) {
     const Array array = read_array(value, name, true);
     if (!array.on_host()) {
-      require_dtype(array, accumulator_of(dtype), "the product");
+      require_dtype_of_factor(array, dtype);
       require_place(array, device, false);
       if (array.size() != 1)
         throw_value_error(std::string(name) + " has shape " + shape_text(array) +
@@ -131,7 +138,7 @@ Result result_of(nb::handle out, const Array& like, DType dtype, int rank, std::
     return {std::move(made.object), std::move(made.array), true};
   }
   Array array = read_array(out, "out");
-  require_dtype(array, dtype, "the product");
+  require_result_dtype(array, dtype);
   require_writable(array);
   if (array.rank != rank || array.shape[0] != rows || (rank == 2 && array.shape[1] != cols)) {
     const std::string wanted = rank == 1

@@ -22,6 +22,8 @@ class PlanOfPython {
   bool released() const { return state_ == nullptr; }
   const Product& product() const { return *alive()->product; }
   std::string device() const { return place(alive()->device); }
+  const char* dtype() const { return numpy_name(alive()->in); }
+  const char* out_dtype() const { return numpy_name(alive()->out); }
 
  protected:
   using State = PlanState<Product>;
@@ -44,6 +46,9 @@ void bind_plan(nb::class_<Plan>& plan) {
           "Frees the memory; the plan is of no use then.")
       .def_prop_ro("released", [](const Plan& self) { return self.released(); })
       .def_prop_ro("device", [](const Plan& self) { return self.device(); })
+      .def_prop_ro("dtype_name", [](const Plan& self) { return self.dtype(); })
+      .def_prop_ro("out_dtype_name", [](const Plan& self) { return self.out_dtype(); })
+      .def_prop_ro("computed_by", [](const Plan& self) { return self.product().computed_by(); })
       .def_prop_ro("workspace_bytes",
                    [](const Plan& self) { return self.product().workspace_bytes(); })
       .def_prop_ro("fingerprint", [](const Plan& self) { return self.product().fingerprint(); })

@@ -33,6 +33,7 @@ class SampledProduct {
   virtual std::int64_t device_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // "": there is one way
 };
 
 template <class T, class TOut>
@@ -59,6 +60,7 @@ class SampledProductOf final : public SampledProduct {
   std::int64_t device_bytes() const override { return plan_.device_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override { return ""; }
 
  private:
   SddmmPlan<T, TOut> plan_;
@@ -112,7 +114,7 @@ class SddmmPlanOfPython : public PlanOfPython<SampledProduct> {
   Array read_operand(nb::handle object, const char* name, std::int64_t rows,
                      const char* what) const {
     Array array = read_array(object, name);
-    require_dtype(array, state_->in, "the plan");
+    require_dtype(array, state_->in, {"the plan"});
     require_place(array, state_->device, state_->copies);
     if (array.rank != 2 || array.shape[0] != rows)
       throw_value_error(std::string(name) + " has shape " + shape_text(array) +

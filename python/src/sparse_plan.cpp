@@ -37,6 +37,7 @@ class SparseProduct {
   virtual std::int64_t device_bytes() const = 0;
   virtual std::string explain() const = 0;
   virtual std::uint64_t fingerprint() const = 0;
+  virtual std::string computed_by() const = 0;  // the engine; "" on the CPU, which has one
 };
 
 template <class T, class TOut>
@@ -73,6 +74,10 @@ class SparseProductOf final : public SparseProduct {
   std::int64_t device_bytes() const override { return plan_.device_bytes(); }
   std::string explain() const override { return plan_.explain(); }
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
+  std::string computed_by() const override {
+    const Engine engine = plan_.info().engine;
+    return engine == Engine::automatic ? "" : std::string(to_string(engine));
+  }
 
  private:
   SparsePlan<T, TOut> plan_;
@@ -88,6 +93,9 @@ Symmetry symmetry_from(const std::string& text) {
                     "\"hermitian\"");
 }
 
+/// Of a matrix whose type lanky does not multiply.
+constexpr const char* kConversion = "lanky.sparse(S, dtype='float64')";
+
 struct SparseSettings {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -100,7 +108,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                      const SparseSettings& settings, nb::handle out_dtype, nb::handle device,
                      nb::handle stream) {
     const CsrArrays csr = read_csr_arrays(offsets, columns, values, settings.rows, settings.cols);
-    const DType in = dtype_of(csr.values);
+    const DType in = dtype_of(csr.values, kConversion);
     const int where = device.is_none() ? csr.values.device : device_index(device);
     require_place(csr.values, where, true);
     state_ = std::make_shared<State>(Lanes(new_lane(where, csr.values, stream)));
@@ -115,7 +123,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                       nb::handle stream) const {
     const std::shared_ptr<State> state = alive();
     const Array x = read_array(x_object, "x");
-    require_dtype(x, state->in, "A");
+    require_dtype(x, state->in, {"A"});
     require_place(x, state->device, state->copies);
     const std::int64_t rows = state->product->rows();
     if (x.shape[0] != state->product->cols()) {
@@ -147,10 +155,33 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
     return multiply(x, none, one, zero, none);
   }
 
+  /// `times` runs from one vector into another by the plan alone, in a loop of C++.
+  void repeat(nb::handle x_object, nb::handle out, std::int64_t times) const {
+    const std::shared_ptr<State> state = alive();
+    const Array x = read_array(x_object, "x");
+    const Array y = read_array(out, "out");
+    require_dtype(x, state->in, {"A"});
+    require_result_dtype(y, state->out);
+    require_writable(y);
+    for (const Array* operand : {&x, &y}) {
+      require_contiguous(*operand);
+      require_place(*operand, state->device, false);
+    }
+    const Factor one{1.0};
+    const Factor zero{0.0};
+    const Dense from = dense(x);
+    const Dense to = dense(y);
+    const std::shared_ptr<Lane> lane = state->lane_of(nb::none(), x);
+    give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
+      for (std::int64_t i = 0; i < times; ++i)
+        state->product->run(on, one, from, zero, to, true, workspace);
+    });
+  }
+
   void update_values(nb::handle object, nb::handle stream) {
     const std::shared_ptr<State> state = alive();
     const Array values = read_array(object, "values");
-    require_dtype(values, state->in, "A");
+    require_dtype(values, state->in, {"A"});
     require_contiguous(values);
     require_place(values, state->device, true);
     if (values.size() != state->product->nnz())
@@ -158,12 +189,12 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
                         std::to_string(state->product->nnz()));
     const std::shared_ptr<Lane> lane = state->lane_of(stream, values);
     state->lanes.replace(lane, values);
-    give(*lane, true,
-         [&](const Stream& on, const Workspace*) { state->product->update(on, values); });
+    give(*lane, true, [&](const Stream& on, const Workspace*) {
+      state->product->update(on, values);
+      // Their library has no stream by which what it frees waits for this one.
+      if (values.kind == Kind::other && !values.on_host()) on.synchronize();
+    });
   }
-
-  const char* dtype() const { return numpy_name(alive()->in); }
-  const char* out_dtype() const { return numpy_name(alive()->out); }
 
  private:
   void make(const CsrArrays& csr, const SparseOptions& options) {
@@ -213,10 +244,10 @@ void bind_sparse(nb::module_& module) {
            "alpha"_a.none() = 1.0, "beta"_a.none() = 0.0, "stream"_a = nb::none(),
            "alpha op(A) x + beta out.")
       .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
+      .def("repeat", &SparsePlanOfPython::repeat, "x"_a.none(), "out"_a.none(), "times"_a,
+           "The same product several times: for python/bench/python_steps.py, which subtracts it.")
       .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
-           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.")
-      .def_prop_ro("dtype_name", &SparsePlanOfPython::dtype)
-      .def_prop_ro("out_dtype_name", &SparsePlanOfPython::out_dtype);
+           "stream"_a = nb::none(), "New numbers for the same pattern, in its order.");
 }
 
 }  // namespace lanky::python

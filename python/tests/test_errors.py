@@ -55,12 +55,54 @@ def test_bad_x(a, x, error, message):
         a.matvec(x)
 
 
+def test_conversions_that_messages_name(a):
+    """Following the message works; nothing complex is cast to a real type."""
+    x = np.ones(6, "complex128")
+    lost = r"a cast of x would lose its imaginary part: make A with dtype='complex128'"
+    with pytest.raises(TypeError, match=lost):
+        a @ x
+    assert (lanky.sparse(CSR, shape=(4, 6), dtype="complex128") @ x).dtype == "complex128"
+    with pytest.raises(TypeError, match=r"values is complex64.*make A with dtype='complex64'"):
+        a.update_values(CSR[2].astype("complex64"))
+    with pytest.raises(TypeError, match=r"x is complex64.*make the plan with dtype='complex64'"):
+        lanky.sddmm(a, np.ones((4, 1), "complex64"), np.ones((6, 1)))
+    with pytest.raises(TypeError, match=r"b is complex64.*use a.astype\('complex64'\)"):
+        lanky.matmul(np.ones((2, 3)), np.ones((3, 2), "complex64"))
+    with pytest.raises(TypeError, match=r"b is float64, and a needs.*use b.astype\('complex128'\)"):
+        lanky.matmul(np.ones((2, 3), "complex128"), np.ones((3, 2)))
+    with pytest.raises(TypeError, match=r"use x.astype\('float64'\)"):
+        a @ np.ones(6, "float32")
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "int8", "uint16", "bool"])
+def test_matrices_of_integers(kind, tmp_path):
+    csr = (*CSR[:2], np.ones(CSR[2].size, kind))
+    for make in (lanky.sparse, lanky.SparsePlan):
+        with pytest.raises(TypeError, match=rf"data is {kind}; .*sparse\(S, dtype='float64'\)"):
+            make(csr, shape=(4, 6))
+    converted = lanky.sparse(csr, shape=(4, 6), dtype="float64")
+    assert np.array_equal(converted @ np.ones(6), np.diff(CSR[0]))
+    with pytest.raises(TypeError, match=rf"data is {kind}; .*use S.astype\('float64'\)"):
+        lanky.write(tmp_path / "a.mtx", csr)
+    with pytest.raises(TypeError, match=rf"a is {kind}; .*use a.astype\('float64'\)"):
+        lanky.matmul(np.ones((3, 3), kind), np.ones((3, 3)))
+
+
+def test_types_that_no_message_converts():
+    with pytest.raises(TypeError, match="data is <U3; lanky multiplies .* complex128$"):
+        lanky.sparse((*CSR[:2], np.full(CSR[2].size, "abc")), shape=(4, 6))
+
+
 READ_ONLY = np.zeros(4)
 READ_ONLY.flags.writeable = False
 BAD_OUT = [
     (np.zeros(5), ValueError, r"out has shape \(5,\), and the result has \(4,\)"),
     (np.zeros((4, 1)), ValueError, r"out has shape \(4, 1\)"),
-    (np.zeros(4, "float32"), TypeError, "out is float32"),
+    (
+        np.zeros(4, "float32"),
+        TypeError,
+        "^out is float32, and the result is float64: out must be an array of float64$",
+    ),
     (READ_ONLY, ValueError, "out is read-only"),
     (np.zeros(4)[::-1], ValueError, "stride of -1"),
     ([0.0] * 4, TypeError, "out is a list"),
@@ -78,8 +120,12 @@ def test_bad_out(a, out, error, message):
     [[[1.0]], None, np.ones(3), np.ones((3, 3), int), np.ones((12, 8))[::2, ::2], np.float32(1)],
 )
 def test_bad_dense(q):
-    with pytest.raises((TypeError, ValueError), match="^a "):
+    with pytest.raises((TypeError, ValueError), match="^q "):
         lanky.gram(q)
+    with pytest.raises((TypeError, ValueError), match="^q "):
+        lanky.tall_times_small(q, np.ones((3, 2)))
+    with pytest.raises((TypeError, ValueError), match="^a "):
+        lanky.matmul(q, np.ones((3, 2)))
 
 
 def test_overlap():
@@ -184,6 +230,16 @@ def test_dense_products_that_do_not_fit():
         lanky.matmul(q, q, q[:2])
 
 
+def test_dense_operands_have_the_names_of_the_parameters():
+    q = np.ones((5, 3))
+    with pytest.raises(ValueError, match=r"^q has shape \(5, 3\), and r \(2, 2\)"):
+        lanky.tall_times_small(q, np.ones((2, 2)))
+    with pytest.raises(TypeError, match="^r is float32, and q needs float64"):
+        lanky.tall_times_small(q, np.ones((3, 2), "float32"))
+    with pytest.raises(TypeError, match=r"r is complex64.*use q.astype\('complex64'\)"):
+        lanky.tall_times_small(q, np.ones((3, 2), "complex64"))
+
+
 def test_sampled_products_that_do_not_fit(a):
     with pytest.raises(ValueError, match=r"x has shape \(5, 2\)"):
         lanky.sddmm(a, np.ones((5, 2)), np.ones((6, 2)))
@@ -250,6 +306,34 @@ def test_files(tmp_path):
     with pytest.raises(lanky.Error) as caught:
         lanky.write(tmp_path / "no" / "a.mtx", CSR)
     assert caught.value.code == "io"
+
+
+def test_messages_of_the_library_in_words_of_python(tmp_path):
+    messages = []
+
+    def told(call, *arguments, **options):
+        with pytest.raises((ValueError, lanky.Error)) as caught:
+            call(*arguments, **options)
+        messages.append(str(caught.value))
+        return messages[-1]
+
+    both_sides = (np.array([0, 1, 2]), np.array([1, 0]), np.ones(2))
+    assert "with the option symmetry A" in told(lanky.sparse, both_sides, symmetry="symmetric")
+    assert "math='tf32' is for products of f32" in told(
+        lanky.sparse, CSR, shape=(4, 6), math="tf32"
+    )
+    assert "use engine='auto' or cuda_cores" in told(
+        lanky.sparse, CSR, shape=(4, 6), dtype="complex64", engine="tensor_cores"
+    )
+    assert "allow math='tf32x3' or tf32" in told(
+        lanky.sparse, CSR, shape=(4, 6), dtype="float32", engine="tensor_cores"
+    )
+    plan = lanky.SparsePlan(CSR, shape=(4, 6), op="trans")
+    assert "without the option updates" in told(plan.update_values, CSR[2])
+    twice = tmp_path / "twice.mtx"
+    twice.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 1 2\n")
+    assert "duplicates='sum' or duplicates='keep'" in told(lanky.read, twice, duplicates="reject")
+    assert not [message for message in messages if "::" in message]
 
 
 def test_devices_apart(gpu_library):

@@ -25,6 +25,13 @@ def test_there_and_back(tmp_path, ending, name):
     )
 
 
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.mat", "a.gz", "a.lanky.gz", "a.mtx.Z", "mtx"])
+def test_endings_of_no_format(tmp_path, name):
+    with pytest.raises(ValueError, match=rf"{name}: the name must end with one of .mtx, .mtx.gz, "):
+        lanky.write(tmp_path / name, draw_csr(1, 3, 4, "float64"))
+    assert not (tmp_path / name).exists()
+
+
 def test_scipy_reads_what_lanky_writes_and_back(tmp_path):
     matrix = sp.csr_array(sp.random(30, 40, density=0.2, random_state=1))
     lanky.write(tmp_path / "a.mtx", matrix, comment="by lanky")

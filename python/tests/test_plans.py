@@ -29,6 +29,42 @@ def test_execute_and_operands():
     assert plan.released
 
 
+def test_a_plan_multiplies_as_an_operator():
+    x, many = draw(2, 60, "float32"), draw(3, (60, 4), "float32")
+    plan = lanky.SparsePlan(CSR, shape=(40, 60))
+    for operand in (x, many):
+        assert np.array_equal(plan @ operand, plan.execute(operand))
+    with pytest.raises(TypeError):
+        draw(2, 40, "float32") @ plan
+    plan.release()
+    with pytest.raises(ValueError, match="released"):
+        plan @ x
+
+
+def test_repr():
+    """One line with what, extents, type and device, of released plans as well."""
+    nnz = CSR[2].size
+    sparse = lanky.SparsePlan(CSR, shape=(40, 60))
+    assert repr(sparse) == f"<lanky.SparsePlan 40 x 60, {nnz} entries, float32, on cpu>"
+    assert sparse.dtype == sparse.out_dtype == np.float32
+    halves = lanky.SparsePlan(CSR, shape=(40, 60), dtype="float16", out_dtype="float32", op="trans")
+    assert "60 x 40" in repr(halves) and "float16 with results of float32" in repr(halves)
+    q = draw(1, (100, 3), "float64")
+    dense = lanky.GemmPlan(q.T, q)
+    assert repr(dense).startswith("<lanky.GemmPlan m 3, n 3, k 100, float64, on cpu, by ")
+    sampled = lanky.SddmmPlan(CSR, shape=(40, 60))
+    assert repr(sampled) == f"<lanky.SddmmPlan 40 x 60, {nnz} entries, float32, on cpu>"
+    for plan in (sparse, dense, sampled):
+        assert "\n" not in repr(plan)
+        plan.release()
+        assert repr(plan) == f"<lanky.{type(plan).__name__}, released>"
+
+
+def test_repr_tells_the_engine(gpu_library):
+    csr = tuple(gpu_library.array(array) for array in CSR)
+    assert repr(lanky.SparsePlan(csr, shape=(40, 60))).endswith("on cuda:0, by cuda_cores>")
+
+
 def test_op_and_updates():
     new, x = draw(7, CSR[2].size, "float32"), draw(2, 40, "float32")
     plan = lanky.SparsePlan(CSR, shape=(40, 60), op="trans", updates=True)
