@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
 #include <new>
@@ -105,9 +104,8 @@ void let_idle_threads_sleep(char** argv) {
   constexpr char kPolicy[] = "OMP_WAIT_POLICY";
   setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);  // 2^4 clocks, the shortest; read when it is opened
   if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error || setenv(kPolicy, "passive", 0) != 0) return;
+  const std::string program = bench::program_path();
+  if (program.empty() || setenv(kPolicy, "passive", 0) != 0) return;
   execv(program.c_str(), argv);  // where that fails, threads spin
 }
 

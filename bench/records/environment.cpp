@@ -13,6 +13,7 @@
 #include "bench/rivals/mkl.hpp"
 #include "bench/rivals/vendor.hpp"
 #include "core/machine.hpp"
+#include "core/module_path.hpp"
 
 namespace lanky::bench {
 
@@ -57,8 +58,13 @@ void describe_gpu(Session& session, bool vendors, Environment& environment) {
 
 }  // namespace
 
+std::string program_path() {
+  return lanky::program_path().string();
+}
+
 std::string program_hash() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::ifstream program("/proc/self/exe", std::ios::binary);  // also where its file was replaced
+  if (!program) program.open(lanky::program_path(), std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   std::vector<char> block(1 << 16);
   while (program.read(block.data(), static_cast<std::streamsize>(block.size())) ||

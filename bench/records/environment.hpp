@@ -44,6 +44,9 @@ Environment describe_environment(Session& session, const std::vector<std::string
 /// FNV-1a of the running program.
 std::string program_hash();
 
+/// The file of the running program; "" where the system does not tell.
+std::string program_path();
+
 /// Whether a read floor is too low for a run on that GPU to count.
 bool floor_is_void(const std::string& gpu, double read_floor_tbs);
 
