@@ -93,6 +93,7 @@ TEST_F(Cli, InfoWritesTheEnvironmentOfAFile) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["kind"], "env");
   EXPECT_GT(all[0]["read_floor_tbs"], 0.0);
+  EXPECT_EQ(all[0]["threads"], 1);  // as these tests set OMP_NUM_THREADS
 }
 
 TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {

@@ -1,5 +1,7 @@
 #include "bench/records/environment.hpp"
 
+#include <omp.h>
+
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -58,6 +60,10 @@ void describe_gpu(Session& session, bool vendors, Environment& environment) {
 
 }  // namespace
 
+int cpu_threads() {
+  return omp_get_max_threads();
+}
+
 std::string program_path() {
   return lanky::program_path().string();
 }
@@ -93,9 +99,8 @@ Environment describe_environment(Session& session, const std::vector<std::string
   environment.argv = joined(argv);
   environment.utc = utc_now();
   environment.device = session.stream.device().name();
-  const DeviceProperties cpu = Device::cpu().properties();
-  environment.cpu = cpu.name;
-  environment.threads = cpu.multiprocessors;
+  environment.cpu = Device::cpu().properties().name;
+  environment.threads = cpu_threads();
   environment.read_floor_tbs = read_floor_tbs(session);
   if (session.stream.device().is_cuda()) {
     describe_gpu(session, vendors, environment);
