@@ -46,7 +46,7 @@ constexpr char kExamples[] =
     "\n"
     "A and x are random numbers, also where a file has values: it gives the pattern of A alone.\n"
     "measuring.md tells what times and JSON lines mean. Such pages stand in share/doc/lanky where\n"
-    "lanky is installed (/usr/share/doc/lanky by the Debian package), and in docs/ of the sources.\n"
+    "lanky is installed (Debian: /usr/share/doc/lanky), and in docs/ of the sources.\n"
     "\n"
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
