@@ -32,7 +32,7 @@ int print_comparison(const CompareCommand& command) {
 
 void add_compare(CLI::App& app, Action& action) {
   CLI::App& compare = *app.add_subcommand(
-      "compare", "What got faster or slower between two files of results (docs/report.md)");
+      "compare", "What got faster or slower between two files of results (report.md)");
   const auto command = std::make_shared<CompareCommand>();
   report::CompareOptions& options = command->options;
   compare.add_option("before", command->before, "JSON lines")->required();

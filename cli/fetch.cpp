@@ -126,7 +126,7 @@ void add_choice(CLI::App& fetch, FetchOptions& options) {
   fetch
       .add_option("--where", options.where,
                   "matrices that a filter is true of, as in\n"
-                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (docs/fetch.md)")
+                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (fetch.md)")
       ->type_name("FILTER");
   fetch.add_option("--sort", options.sort, "nnz: fewest entries first; name: by GROUP/NAME")
       ->check(CLI::IsMember({"nnz", "name"}), "")

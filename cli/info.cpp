@@ -31,7 +31,8 @@ std::string describe(Device device) {
   const DeviceProperties properties = device.properties();
   std::string text = properties.name + ", " + gigabytes(properties.memory_bytes);
   if (!device.is_cuda())
-    return text + ", " + std::to_string(properties.multiprocessors) + " threads";
+    return text + ", " + std::to_string(properties.multiprocessors) + " hardware threads, " +
+           std::to_string(bench::cpu_threads()) + " for products (OMP_NUM_THREADS)";
   return text + ", " + std::to_string(properties.multiprocessors) + " SMs, sm_" +
          std::to_string(properties.compute_capability) + ", L2 " +
          std::to_string(properties.l2_bytes >> 20) + " MiB";

@@ -277,8 +277,8 @@ int run_ladder(LadderOptions options) {
 }  // namespace
 
 void add_ladder(CLI::App& app, Action& action, int argc, char** argv) {
-  CLI::App& command = *app.add_subcommand(
-      "ladder", "Each step from the naive product to the fastest (docs/ladders.md)");
+  CLI::App& command =
+      *app.add_subcommand("ladder", "Each step from the naive product to the fastest (ladders.md)");
   const auto options = std::make_shared<LadderOptions>();
   options->argv.assign(argv, argv + argc);
   LadderOptions& o = *options;

@@ -4,16 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <lanky/error.hpp>
 #include <lanky/version.hpp>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "bench/records/environment.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/signals.hpp"
+#include "collection/spelling.hpp"
 
 namespace lanky::cli {
 
@@ -35,16 +36,17 @@ constexpr char kExamples[] =
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky ladder gemm-gpu --plot gemm.svg         from a thread an element to tensor cores\n"
-    "Many of them (docs/batch.md):\n"
+    "Many of them (batch.md):\n"
     "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
     "  lanky batch --where 'kind ~ circuit' --dtype f64,f32,f16,bf16 --resume --json spmv.jsonl\n"
-    "  lanky batch matrices/ stencil27:200 --gemm bench/grids/small.json --json results.jsonl\n"
+    "  lanky batch folder/ stencil27:200 --gemm small --json results.jsonl\n"
     "  lanky batch --gemm core --family gram --type f32,tf32x3 --json gram.jsonl\n"
     "  lanky report spmv.jsonl gram.jsonl -o report.html\n"
     "  lanky compare before.jsonl after.jsonl        exit code 1 where something got slower\n"
     "\n"
-    "Matrix values and vectors are random; of a file, the pattern counts. The meaning of times\n"
-    "and of JSON lines: docs/measuring.md.\n"
+    "A and x are random numbers, also where a file has values: it gives the pattern of A alone.\n"
+    "measuring.md tells what times and JSON lines mean. Such pages stand in share/doc/lanky where\n"
+    "lanky is installed (Debian: /usr/share/doc/lanky), and in docs/ of the sources.\n"
     "\n"
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
@@ -58,9 +60,46 @@ constexpr char kExamples[] =
     "  5  out of memory, or an error of the device or the system\n"
     "  128 + N  ended by signal N";
 
+constexpr char kMore[] = "Examples, exit codes, and where pages of this manual stand: lanky --help";
+
 int complain(const std::string& message, int code) {
   std::fprintf(stderr, "lanky: %s\n", message.c_str());
   return code;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string meant = collection::nearest(word, known);
+  return meant.empty() ? "" : "; did you mean " + meant + "?";
+}
+
+/// What is wrong with a command or an option that there is none of; "" for other mistakes.
+std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  std::vector<std::string> known;
+  if (chosen.empty()) {
+    if (words.empty() || words.front().starts_with("-")) return "";
+    for (const CLI::App* command : app.get_subcommands(nullptr))
+      known.push_back(command->get_name());
+    return "there is no command \"" + words.front() + "\"" + did_you_mean(words.front(), known);
+  }
+  for (const CLI::Option* option : chosen.front()->get_options()) {
+    for (const std::string& name : option->get_lnames())
+      known.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    if (!word.starts_with("--") || word == "--") continue;
+    const std::string name = word.substr(0, word.find('='));  // "--dtype" of "--dtype=f32"
+    return chosen.front()->get_name() + " has no option " + name + did_you_mean(name, known);
+  }
+  return "";
+}
+
+int complain_of_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const bool usage = error.get_exit_code() != 0;  // help is asked for by an exception, too
+  const std::string unknown = usage ? unknown_word(app) : "";
+  if (unknown.empty()) return app.exit(error) == 0 ? kOk : kUsage;
+  return complain(unknown + "\nRun with --help for more information.", kUsage);
 }
 
 /// Parses and runs; throws Error and CLI::ParseError.
@@ -69,12 +108,13 @@ int run(CLI::App& app, int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "lanky " + std::string(build_description()) + ", commit " +
                                         bench::build_commit());
-  app.footer(kExamples);
+  app.footer(kMore);  // of each command
   add_info(app, action, argc, argv);
   add_measuring(app, action, argc, argv);
   add_ladder(app, action, argc, argv);
   for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})
     add(app, action);
+  app.footer(kExamples);
   if (argc == 1) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
@@ -105,9 +145,8 @@ void let_idle_threads_sleep(char** argv) {
   constexpr char kPolicy[] = "OMP_WAIT_POLICY";
   setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);  // 2^4 clocks, the shortest; read when it is opened
   if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error || setenv(kPolicy, "passive", 0) != 0) return;
+  const std::string program = bench::program_path();
+  if (program.empty() || setenv(kPolicy, "passive", 0) != 0) return;
   execv(program.c_str(), argv);  // where that fails, threads spin
 }
 
@@ -122,7 +161,7 @@ int guarded_main(int argc, char** argv) {
       return complain("standard output cannot be written", kBroken);
     return code;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    return complain_of_usage(app, error);
   } catch (const Error& error) {
     return complain(error.what(), exit_code_of(error.code()));
   } catch (const std::bad_alloc&) {

@@ -159,9 +159,10 @@ std::optional<std::pair<std::size_t, std::size_t>> parse_shard(const std::string
 
 void add_grid_options(CLI::App& command, bench::GridChoice& grid, std::string& shard) {
   command
-      .add_option("--gemm", grid.grid,
-                  "dense products: core, sample, scattered, scattered-cpu (docs/measuring.md), or\n"
-                  "a file such as bench/grids/small.json, which names its own types")
+      .add_option(
+          "--gemm", grid.grid,
+          "dense products: demo, small, core, sample, scattered, scattered-cpu\n"
+          "(measuring.md), or a JSON file of your own; demo, small and files name their types")
       ->type_name("GRID");
   add_list(command, "--family", grid.families, "of the grid: panel, update, gram, syrk alone")
       ->check(CLI::IsMember({"panel", "update", "gram", "syrk"}), "");
@@ -217,6 +218,14 @@ struct Parsed {
   }
 };
 
+constexpr char kValues[] =
+    "The entries of A and of all vectors are random numbers between -1 and 1, alike for every\n"
+    "contestant. A file gives the pattern of A alone, and its own values are left out: so every\n"
+    "element type can be checked, and a time depends on the pattern, not on the values. For the\n"
+    "product with the values of a file use the library: lanky.sparse(\"cant.mtx.gz\") @ x in "
+    "Python,\n"
+    "lanky::io::read_csr<double>(\"cant.mtx.gz\") in C++.\n\n";
+
 /// A command for single matrices.
 void add_sparse(CLI::App& command, Action& action, const std::shared_ptr<Parsed>& parsed) {
   command.add_option(
@@ -224,6 +233,7 @@ void add_sparse(CLI::App& command, Action& action, const std::shared_ptr<Parsed>
       "Matrix Market, Rutherford-Boeing, .mat, .lanky, plain or compressed; NAME.tar.gz");
   add_generators(command, parsed->work);
   add_run_options(command, parsed->options, sparse_types());
+  command.footer(kValues + command.get_footer());
   command.callback([parsed, &action, name = command.get_name()] {
     action = [parsed, name] {
       Work& work = parsed->work;
@@ -292,12 +302,12 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
   batch
       .add_option("--where", work.where,
                   "of the SuiteSparse index, what lanky fetch has brought into the cache, as in\n"
-                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (docs/fetch.md)")
+                  "'nnz in 1e5..1e8 and kind ~ circuit and square' (fetch.md)")
       ->type_name("FILTER");
   batch.add_option("--cache", work.cache, "folder of what was fetched")->type_name("DIR");
   batch
       .add_option("--spmv", work.set.set,
-                  "generated matrices: core, or drawn or irregular with --seed (docs/measuring.md)")
+                  "generated matrices: core, or drawn or irregular with --seed (measuring.md)")
       ->check(CLI::IsMember({"core", "drawn", "irregular"}), "")
       ->type_name("SET");
   add_grid_options(batch, work.grid, parsed->shard);
@@ -320,13 +330,14 @@ void add_batch(CLI::App& app, Action& action, const std::shared_ptr<Parsed>& par
       ->check(check_memory, "")
       ->type_name("SIZE");
   add_list(batch, "--peer", options.peers,
-           "shared libraries with further contestants (lanky/peer.h, docs/batch.md)");
+           "shared libraries with further contestants (lanky/peer.h, batch.md)");
   const auto worker = std::make_shared<bool>(false);
   batch.add_flag("--worker", *worker)->group("");
   add_generators(batch, work);
   add_plan_options(batch, options);
   add_columns_options(batch, options, kColumns);
   add_run_options(batch, options, sparse_types());
+  batch.footer(kValues + batch.get_footer());
   batch.callback([parsed, worker, &action] {
     action = [parsed, worker] {
       if (!parsed->work.any())

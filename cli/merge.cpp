@@ -81,10 +81,10 @@ void check_hardware(const std::vector<Line>& lines) {
 }
 
 int merge(const MergeOptions& options) {
-  report::check_outputs({options.output}, options.files, options.force);
   std::vector<Line> lines;
   for (const std::string& path : options.files)
     read_lines(path, lines);
+  report::check_outputs({options.output}, options.files, options.force);
   if (!options.mixed_hardware) check_hardware(lines);
   std::string text;
   std::size_t matrices = 0;

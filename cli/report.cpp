@@ -23,9 +23,9 @@ struct ReportOptions {
 };
 
 int write_report(const ReportOptions& options) {
+  const report::Results results = report::read_results(options.files);
   report::check_outputs({options.page, options.csv, options.markdown}, options.files,
                         options.force);
-  const report::Results results = report::read_results(options.files);
   for (const std::string& note : results.notes)
     std::fprintf(stderr, "lanky: %s\n", note.c_str());
   report::write_whole(options.page, report::html_page(results));
@@ -41,7 +41,7 @@ int write_report(const ReportOptions& options) {
 
 void add_report(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "report", "JSON lines of results as one HTML page, and as tables (docs/report.md)");
+      "report", "JSON lines of results as one HTML page, and as tables (report.md)");
   const auto options = std::make_shared<ReportOptions>();
   command.add_option("results", options->files, "files of JSON lines, as --json writes them")
       ->required();

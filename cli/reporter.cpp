@@ -47,6 +47,7 @@ void Reporter::start(const nlohmann::ordered_json& environment) {
   if (environment.at("void").get<bool>())
     warn("THIS RUN IS VOID: an H200 that reads at " + rate +
          ", less than 4.4 TB/s, is shared or ill; no time below counts");
+  print("operands: random numbers; a matrix file gives its pattern alone, not its values");
   print("");
   print(bench::table_heading());
 }

@@ -105,10 +105,14 @@ class Parser {
     if (const FlagField* flag = flag_field(name)) return flag_condition(*flag);
     if (const NumberField* number = number_field(name)) return number_condition(*number);
     if (const TextField* text = text_field(name)) return text_condition(*text);
-    const std::string meant = nearest(name, field_names());
-    fail(begin, concat("there is no field \"", name, "\"",
-                       meant.empty() ? "; docs/fetch.md lists them"
-                                     : concat("; did you mean ", meant, "?")));
+    const std::vector<std::string> known = field_names();
+    const std::string meant = nearest(name, known);
+    if (!meant.empty())
+      fail(begin, concat("there is no field \"", name, "\"; did you mean ", meant, "?"));
+    std::string all;
+    for (const std::string& each : known)
+      all += (all.empty() ? "" : ", ") + each;
+    fail(begin, concat("there is no field \"", name, "\"; the fields are ", all));
   }
 
   /// Alone, or compared with 0 or 1, as the index has it.

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "collection/network.hpp"
+#include "core/module_path.hpp"
 #include "core/shared_library.hpp"
 
 namespace lanky::collection {

@@ -33,6 +33,19 @@ if compgen -G "$packages/lanky_*.deb" >/dev/null; then
   in_bare_debian 'apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends /packages/lanky_*.deb >/dev/null
     lanky --version
     lanky spmv --generate stencil5:50 --quick | tail -n 3'
+  echo "== the program finds its modules, here without /proc, and has the pages that its help names"
+  in_bare_debian '
+    { lanky info; lanky fetch HB/west0479 --mirror file:///nowhere || true; } >/tmp/said 2>&1
+    modules=$(dpkg -L lanky | grep "\.so$")
+    for module in $modules; do  # a library of NVIDIA that a module is linked with may be missing
+      case $module in /usr/lib/lanky/*) ;; *) echo "$module stands in a wrong folder"; exit 1;; esac
+      if grep -F "$(basename "$module"): cannot open" /tmp/said; then exit 1; fi
+    done
+    echo $modules
+    for page in $(for command in "" batch fetch report compare ladder; do lanky $command --help; done |
+                    grep -o "[a-z]*\.md" | sort -u); do
+      ls /usr/share/doc/lanky/$page
+    done'
 fi
 echo "== removed without a trace"
 in_bare_debian 'apt-get purge -y -qq -o Dpkg::Use-Pty=0 $(dpkg-query -W -f "\${Package} " "*lanky*") >/dev/null; ! find / -xdev -name "*lanky*" -not -path "/packages/*" -not -path "/consumer/*" -not -path "/c/*" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files of a release in build/release: docs/releasing.md has the procedure.
+"""Makes the files of a release in build/dist: docs/releasing.md has the procedure.
 
 release.py [--dry-run] [--preset PRESET] [--python PYTHON ...]
 
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "build" / "release"
+OUT = ROOT / "build" / "dist"
 
 # What is compiled or linked into lanky's files: Debian's package of it, its license, where it goes.
 MATERIALS = [

@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/program.hpp"
@@ -92,6 +93,7 @@ TEST_F(Cli, InfoWritesTheEnvironmentOfAFile) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["kind"], "env");
   EXPECT_GT(all[0]["read_floor_tbs"], 0.0);
+  EXPECT_EQ(all[0]["threads"], 1);  // as these tests set OMP_NUM_THREADS
 }
 
 TEST_F(Cli, ALadderIsMeasuredAndDrawnAgainFromItsLines) {
@@ -176,6 +178,54 @@ TEST_F(Cli, UsageErrorsExitWithTwo) {
     EXPECT_FALSE(ran.err.empty()) << arguments;
     EXPECT_EQ(ran.out, "") << arguments;
   }
+}
+
+TEST_F(Cli, AWordThatIsMisspelledIsToldWithTheOneThatWasMeant) {
+  for (const auto& [arguments, said] :
+       {std::pair{"spvm a.mtx", "there is no command \"spvm\"; did you mean spmv?"},
+        {"repotr", "did you mean report?"},
+        {"frobnicate", "there is no command \"frobnicate\"\n"},
+        {"spmv a.mtx --dtpye=f32", "spmv has no option --dtpye; did you mean --dtype?"},
+        {"gemm --m 3 --n 4 --k 5 --opa t", "did you mean --op-a?"},
+        {"gemm --m 3 --n 4 --kk 5", "gemm has no option --kk"},
+        {"fetch --mirrow file:///x", "did you mean --mirror?"},
+        {"batch --frobnicate", "batch has no option --frobnicate\n"}}) {
+    const Ran ran = lanky(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << arguments;
+    EXPECT_NE(ran.err.find(said), std::string::npos) << arguments << "\n" << ran.err;
+    EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(lanky("spmv --help --dtpye").exit_code, 0);
+}
+
+TEST_F(Cli, HelpAndOutputTellWhichValuesAreMultiplied) {
+  for (const char* command : {"spmv", "spmm", "sddmm", "batch"}) {
+    const std::string help = lanky(std::string(command) + " --help").out;
+    EXPECT_NE(help.find("random numbers"), std::string::npos) << command << help;
+    EXPECT_NE(help.find("read_csr"), std::string::npos) << command << help;
+  }
+  const std::string text = lanky("spmv --device cpu --quick --no-vendor " + matrix("a.mtx")).out;
+  const std::size_t told = text.find("random numbers; a matrix file gives its pattern");
+  ASSERT_NE(told, std::string::npos) << text;
+  EXPECT_LT(told, text.find("%floor")) << text;
+  EXPECT_NE(text.find("above 100"), std::string::npos) << text;
+}
+
+// A package has no folders of the sources: what help names is in the program, or is installed.
+TEST_F(Cli, HelpNamesNothingThatAPackageLacks) {
+  std::string text = lanky("--help").out;
+  for (const char* command : {"info", "spmv", "spmm", "sddmm", "gemm", "batch", "merge", "fetch",
+                              "convert", "report", "compare", "ladder", "tune"})
+    text += lanky(std::string(command) + " --help").out;
+  for (const char* folder : {"docs/batch", "docs/fetch", "docs/measuring", "bench/", "matrices/"})
+    EXPECT_EQ(text.find(folder), std::string::npos) << folder;
+  EXPECT_NE(text.find("share/doc/lanky"), std::string::npos);
+  const Ran small =
+      lanky("batch --device cpu --quick --no-vendor --gemm small --shard 0/128 --json " + json());
+  EXPECT_EQ(small.exit_code, 0) << small.err;
+  ASSERT_FALSE(of_kind("gemm").empty()) << small.out;
+  EXPECT_EQ(of_kind("gemm")[0]["n"], 2);
+  EXPECT_NE(lanky("batch --device cpu --gemm smal").err.find("demo and small"), std::string::npos);
 }
 
 TEST_F(Cli, ADeviceThatIsNotThereExitsWithFour) {

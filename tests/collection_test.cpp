@@ -182,7 +182,7 @@ TEST(CollectionFilter, EveryErrorNamesItsColumn) {
       {"", {"column 1: ", "expected a condition"}},
       {"nnz > 5 and ", {"column 13: ", "expected a condition"}},
       {"nzn > 5", {"column 1: ", "no field \"nzn\"", "did you mean nnz?"}},
-      {"square and qqqqqq", {"column 12: ", "no field \"qqqqqq\"", "docs/fetch.md"}},
+      {"square and qqqqqq", {"column 12: ", "no field \"qqqqqq\"", "the fields are id, rows"}},
       {"nnz", {"column 4: ", "nnz is a number"}},
       {"nrows ~ 5", {"column 7: ", "rows is a number"}},
       {"nnz > big", {"column 7: ", "\"big\" is no number"}},

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <lanky/lanky.hpp>
 #include <limits>
 #include <random>
@@ -15,6 +16,7 @@
 
 #include "core/arguments.hpp"
 #include "core/json_line.hpp"
+#include "core/module_path.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 #include "support/counting_allocator.hpp"
@@ -352,6 +354,14 @@ TEST(SharedLibraries, ReportWhatIsMissing) {
   auto* cosine = math.function<double(double)>("cos");
   ASSERT_NE(cosine, nullptr);
   EXPECT_EQ(cosine(0.0), 1.0);
+}
+
+TEST(Modules, StandBesideTheProgramOrAreLeftToTheLoader) {
+  const std::filesystem::path program = program_path();
+  EXPECT_EQ(program, std::filesystem::read_symlink("/proc/self/exe"));
+  const std::string file = program.filename().string();  // any file that stands there
+  EXPECT_EQ(module_path(file), program.string());
+  EXPECT_EQ(module_path("liblanky-does-not-exist.so"), "liblanky-does-not-exist.so");
 }
 
 TEST(LineReaders, GiveEachLineItsPlace) {

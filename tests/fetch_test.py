@@ -291,8 +291,8 @@ class Fetch(unittest.TestCase):
         return self.cache / "suitesparse" / f"{name}.tar.gz"
 
     def start(self, *arguments, url=None, index=DATA / "ssstats.csv", program=LANKY, trusted=None,
-              **options):
-        command = [program, "fetch", "--cache", self.cache, "--mirror", url or self.server.url,
+              through=(), **options):
+        command = [*through, program, "fetch", "--cache", self.cache, "--mirror", url or self.server.url,
                    "--pause", "0.02"]
         if index:
             command += ["--index", index]
@@ -844,6 +844,24 @@ class Unreachable(Fetch):
         self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", program=program))
         (self.folder / MODULE).unlink()
         self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", program=program))
+
+    def test_an_installed_program_finds_the_module(self):
+        for folder in ("bin", "lib/lanky", "elsewhere"):
+            (self.folder / folder).mkdir(parents=True)
+        program = self.folder / "bin/lanky"
+        shutil.copy(LANKY, program)
+        shutil.copy(LANKY.parent / MODULE, self.folder / "lib/lanky")
+        link = self.folder / "elsewhere/lanky"
+        link.symlink_to(program)
+        content = self.offer("HB/west0479")
+        for started in (program, link):
+            self.assert_fetched({"HB/west0479": content}, self.fetch("--verify", "west0479", program=started))
+            shutil.rmtree(self.cache)
+        # A chroot or a container may have no /proc.
+        hidden = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+        if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+            self.skipTest("needs the right to unmount /proc")
+        self.assert_fetched({"HB/west0479": content}, self.fetch("west0479", program=program, through=hidden))
 
     def test_addresses_that_are_none_are_one_error(self):
         for url in ("gopherus://x", "http://"):

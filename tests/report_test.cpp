@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -605,6 +606,17 @@ TEST_F(Report, OtherFilesAreReplacedOnlyByForce) {
   EXPECT_TRUE(contains(testing::content(err()), "is a folder")) << testing::content(err());
   EXPECT_EQ(exit_code("merge " + lines + " -o " + (folder_.path() / "none" / "x").string()), 3);
   EXPECT_TRUE(contains(testing::content(err()), "there is no folder")) << testing::content(err());
+}
+
+TEST_F(Report, WhatCannotBeReadIsSaidBeforeWhatCannotBeWritten) {
+  const std::string absent = folder_.path() / "absent.jsonl";
+  for (const char* command : {"report ", "merge "}) {
+    EXPECT_EQ(exit_code(command + absent + " -o /no/such/folder/x"), 3) << command;
+    const std::string said = testing::content(err());
+    EXPECT_TRUE(contains(said, absent)) << said;
+    EXPECT_FALSE(contains(said, "/no/such/folder")) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  }
 }
 
 TEST_F(Report, HelpFitsATerminal) {

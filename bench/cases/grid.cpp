@@ -203,7 +203,9 @@ std::vector<GemmCase> read_grid(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()))
-    throw Error(ErrorCode::io, path.string() + ": cannot be read as a grid of products");
+    throw Error(ErrorCode::io, path.string() +
+                                   ": cannot be read as a grid of products; the named grids are "
+                                   "core, sample, scattered, scattered-cpu, demo and small");
   return parse_grid(text.str(), path.string());
 }
 
@@ -240,6 +242,8 @@ GridRun choose_cases(const GridChoice& choice) {
     run.seed = choice.seed ? *choice.seed : draw_seed();
     run.cases = scattered_grid(*run.seed, kScattered,
                                choice.grid == "scattered" ? scale_of_gpus() : scale_of_cpus());
+  } else if (const std::string_view text = named_grid(choice.grid); !text.empty()) {
+    run.cases = parse_grid(text, choice.grid);
   } else {
     run.cases = read_grid(choice.grid);
   }

@@ -20,6 +20,9 @@ namespace lanky::bench {
 /// `source`, the entry and the key at fault.
 std::vector<GemmCase> parse_grid(std::string_view json, const std::string& source);
 
+/// The JSON of "demo" or "small", which the program holds; "" for other names.
+std::string_view named_grid(std::string_view name) noexcept;
+
 /// The same from a file; Error(io) where it cannot be read.
 std::vector<GemmCase> read_grid(const std::filesystem::path& path);
 
@@ -28,7 +31,7 @@ std::string to_grid(const GemmCase& gemm);
 
 /// Which part of which grid to run.
 struct GridChoice {
-  std::string grid;                     // "core", "sample", "scattered", "scattered-cpu", or a file
+  std::string grid;                     // a name of the header's or full_grid.hpp's, or a file
   std::vector<std::string> families{};  // these alone; all where empty
   std::vector<std::string> types{};     // by to_string(GemmType); all where empty
   std::optional<std::uint64_t> seed{};  // of what is drawn; a new one where absent

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <lanky/error.hpp>
 #include <sstream>
 
+#include "core/module_path.hpp"
 #include "core/text.hpp"
 
 namespace lanky::ladder {
@@ -78,7 +78,7 @@ ReadBytes profile_reads(const std::vector<std::string>& arguments) {
       "'regex:^(gemm|tsm2|csr|dasp)_' --launch-count 1 --metrics ";
   for (std::size_t i = 0; i < kMetrics.size(); ++i)
     command += concat(i == 0 ? "" : ",", kMetrics[i]);
-  command += " " + quoted(std::filesystem::read_symlink("/proc/self/exe").string());
+  command += " " + quoted(program_path().string());
   for (const std::string& argument : arguments)
     command += " " + quoted(argument);
   std::FILE* const pipe = popen((command + " 2>&1").c_str(), "r");

@@ -1,5 +1,7 @@
 #include "bench/records/environment.hpp"
 
+#include <omp.h>
+
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -13,6 +15,7 @@
 #include "bench/rivals/mkl.hpp"
 #include "bench/rivals/vendor.hpp"
 #include "core/machine.hpp"
+#include "core/module_path.hpp"
 
 namespace lanky::bench {
 
@@ -57,8 +60,17 @@ void describe_gpu(Session& session, bool vendors, Environment& environment) {
 
 }  // namespace
 
+int cpu_threads() {
+  return omp_get_max_threads();
+}
+
+std::string program_path() {
+  return lanky::program_path().string();
+}
+
 std::string program_hash() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::ifstream program("/proc/self/exe", std::ios::binary);  // also where its file was replaced
+  if (!program) program.open(lanky::program_path(), std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   std::vector<char> block(1 << 16);
   while (program.read(block.data(), static_cast<std::streamsize>(block.size())) ||
@@ -87,9 +99,8 @@ Environment describe_environment(Session& session, const std::vector<std::string
   environment.argv = joined(argv);
   environment.utc = utc_now();
   environment.device = session.stream.device().name();
-  const DeviceProperties cpu = Device::cpu().properties();
-  environment.cpu = cpu.name;
-  environment.threads = cpu.multiprocessors;
+  environment.cpu = Device::cpu().properties().name;
+  environment.threads = cpu_threads();
   environment.read_floor_tbs = read_floor_tbs(session);
   if (session.stream.device().is_cuda()) {
     describe_gpu(session, vendors, environment);

@@ -28,7 +28,7 @@ struct Environment {
   std::string code;         // what lanky's kernels were compiled for: "compute_90a"; "" on a CPU
   std::string gpu_absence;  // why a GPU that is there is not used; "" elsewhere
   std::string cpu;
-  int threads = 0;  // hardware threads of the machine
+  int threads = 0;  // of the CPU executor: cpu_threads()
   std::string openblas;
   std::string mkl;                    // with the kernels that it takes for the processor
   std::string sources_hash;           // SHA-256 of lanky's sources, taken when it was built
@@ -41,8 +41,14 @@ struct Environment {
 Environment describe_environment(Session& session, const std::vector<std::string>& argv,
                                  bool vendors);
 
+/// That OpenMP offers to products on the CPU: OMP_NUM_THREADS, or all that the process may run on.
+int cpu_threads();
+
 /// FNV-1a of the running program.
 std::string program_hash();
+
+/// The file of the running program; "" where the system does not tell.
+std::string program_path();
 
 /// Whether a read floor is too low for a run on that GPU to count.
 bool floor_is_void(const std::string& gpu, double read_floor_tbs);

@@ -124,7 +124,9 @@ std::string table_legend(bool cuda) {
   text += cuda ? "sparse in a replayed CUDA graph, dense and long ones in a batch of launches\n"
                : "in a batch\n";
   return text +
-         "ratio: best other / lanky; %floor: time of a kernel that only moves the bytes / lanky\n"
+         "ratio: best other / lanky, above 1 where lanky is faster; %floor: time of a kernel\n"
+         "that only moves the bytes / lanky, above 100 where lanky's packed matrix has fewer\n"
+         "bytes than CSR, or where the operands stay in a cache and the floor bounds nothing\n"
          "noisy: some median is known to no better than 10 %, as on a machine that others use";
 }
 

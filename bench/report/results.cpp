@@ -84,7 +84,7 @@ Environment environment_of(const Json& line, const std::string& file, Figure& fi
       {"cusparse", "cuSPARSE"},
       {"openblas", "OpenBLAS"},
       {"cpu", "Processor"},
-      {"threads", "Hardware threads"},
+      {"threads", "Threads"},
       {"sm_clock_mhz", "SM clock (MHz)"},
       {"l2_bytes", "L2 (bytes)"},
       {"read_floor_tbs", "Read bandwidth (TB/s)"},

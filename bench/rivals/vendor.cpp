@@ -2,6 +2,7 @@
 
 #include <lanky/error.hpp>
 
+#include "core/module_path.hpp"
 #include "core/shared_library.hpp"
 
 namespace lanky::bench {

@@ -2,18 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
-
 namespace lanky {
-
-std::string module_path(const std::string& file) {
-  std::error_code ignored;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& path : {folder / file, folder / "../lib" / file}) {
-    if (exists(path, ignored)) return path.string();
-  }
-  return file;
-}
 
 SharedLibrary::SharedLibrary(std::initializer_list<std::string> names) {
   for (const std::string& name : names) {

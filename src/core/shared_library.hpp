@@ -6,10 +6,6 @@
 
 namespace lanky {
 
-/// Where a module of lanky's own ("liblanky_vendor.so") stands: beside the program, in ../lib, or
-/// wherever the loader finds it.
-std::string module_path(const std::string& file);
-
 class SharedLibrary {
  public:
   /// Opens the first of `names` that can be; loaded() tells whether one was.
