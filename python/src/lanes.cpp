@@ -116,20 +116,6 @@ StreamHandle kept(StreamHandle stream, const Array& like) {
   return stream;
 }
 
-/// Whether the lane's stream is being captured in a CUDA graph, as far as the library of `like` can
-/// tell. Looked up where lanes would wait for each other, hence seldom.
-bool is_captured(const Lane& lane, const Array& like) {
-  if (lane.handle.pointer == nullptr) return false;  // the default stream cannot be
-  if (like.kind == Kind::torch) {
-    if (current_torch(lane.stream.device().index()).pointer != lane.handle.pointer) return false;
-    const nb::object cuda = nb::module_::import_("torch").attr("cuda");
-    return nb::cast<bool>(cuda.attr("is_current_stream_capturing")());
-  }
-  if (!lane.handle.owner.is_valid() || !nb::hasattr(lane.handle.owner, "is_capturing"))
-    return false;
-  return nb::cast<bool>(lane.handle.owner.attr("is_capturing")());
-}
-
 /// What `later` is given from now on starts after what `earlier` was given.
 void wait(const Stream& later, const Stream& earlier) {
   Event given(earlier.device());
@@ -215,17 +201,17 @@ void Lanes::join() noexcept {
   }
 }
 
-void Lanes::read(Lane& lane, const Array& x) {
+void Lanes::read(Lane& lane) {
   lane.reads = true;
-  if (!lane.behind || is_captured(lane, x)) return;
+  if (!lane.behind || lane.stream.is_capturing()) return;
   wait(lane.stream, replaced_on_->stream);
   lane.behind = false;
 }
 
-void Lanes::replace(const std::shared_ptr<Lane>& lane, const Array& values) {
+void Lanes::replace(const std::shared_ptr<Lane>& lane) {
   const bool alone = !lane->behind && !let_go_ && lanes_.size() == 1;
-  if (!alone && is_captured(*lane, values)) return;
-  read(*lane, values);
+  if (!alone && lane->stream.is_capturing()) return;
+  read(*lane);
   for (const std::shared_ptr<Lane>& other : lanes_) {
     if (other == lane) continue;
     if (other->reads) wait(lane->stream, other->stream);

@@ -64,13 +64,13 @@ class Lanes {
   std::shared_ptr<Lane> find(const StreamHandle& stream, const Array& like, std::int64_t bytes);
   /// The constructor's stream waits for what was given to all others.
   void join() noexcept;
-  /// A run of `x` is given to the lane next: it waits for the lane that has replaced the values of
+  /// A run is given to the lane next: it waits for the lane that has replaced the values of
   /// A. Where the lane is captured in a graph, nothing waits, as a capture cannot depend on what
   /// was given before it: who captures has waited already, and orders the replays.
-  void read(Lane& lane, const Array& x);
+  void read(Lane& lane);
   /// The values of A are replaced on the lane next: it waits for all that read the former ones. As
   /// for read() where the lane is captured.
-  void replace(const std::shared_ptr<Lane>& lane, const Array& values);
+  void replace(const std::shared_ptr<Lane>& lane);
 
  private:
   static constexpr std::size_t kMost = 8;

@@ -139,7 +139,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
     const bool vectors = x.rank == 1 && is_contiguous(x) && is_contiguous(result.array);
     const bool staged = x.on_host() && state->device >= 0;
     const std::shared_ptr<Lane> lane = state->lane_of(stream, x);
-    state->lanes.read(*lane, x);
+    state->lanes.read(*lane);
     give(*lane, lane == state->lanes.made_on(), [&](const Stream& on, const Workspace* workspace) {
       const auto run = [&] { state->product->run(on, a, from, b, to, vectors, workspace); };
       if (!staged) return run();
@@ -188,7 +188,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
       throw_value_error("values has " + std::to_string(values.size()) + " entries, and A has " +
                         std::to_string(state->product->nnz()));
     const std::shared_ptr<Lane> lane = state->lane_of(stream, values);
-    state->lanes.replace(lane, values);
+    state->lanes.replace(lane);
     give(*lane, true, [&](const Stream& on, const Workspace*) {
       state->product->update(on, values);
       // Their library has no stream by which what it frees waits for this one.
