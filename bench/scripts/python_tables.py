@@ -1,4 +1,4 @@
-"""Products called from Python, end to end: tables python and python-host of readme_tables.py."""
+"""Products called from Python, end to end: tables python, python-host and python-steps of readme_tables.py."""
 
 from jsonl import geometric_mean
 from markdown import heading, row
@@ -7,7 +7,15 @@ RIVALS = {"lanky-cupy": "cupy", "lanky-torch": "torch"}
 NAMES = {"cupy": "CuPy", "torch": "PyTorch"}
 MEANING = {
     "python": "the library's own time over that with lanky on its arrays, geometric mean; worst: the smallest",
-    "python-host": "microseconds from one call to the next, of a matrix of 8 entries: the launch of a kernel included; median"}
+    "python-host": "microseconds from one call to the next, of a matrix of 8 entries: the launch of a kernel included; median",
+    "python-steps": "microseconds of the caller from one call to the next, of a matrix of 8 entries; in brackets what a step adds to the one before"}
+STEPS = {
+    "launch": "runs of the C++ plan, in a loop of C++",
+    "convert": "a call with `out=` and `stream=`",
+    "stream": "the same on the current stream, looked up",
+    "allocate": "a call that makes its result",
+    "method": "`A @ x`",
+    "empty": "a new array of the library's own, without lanky"}
 
 
 def pairs(lines, case, dtype, rival):
@@ -50,6 +58,20 @@ def host_table(lines):
     return text
 
 
+def steps_table(lines):
+    found = {(line["contestant"], line["step"]): line for line in lines
+             if line["kind"] == "python" and line["case"] == "step" and line["status"] == "ok"}
+    text = heading(["step", *(NAMES[rival] for rival in RIVALS.values())])
+    for step, meaning in STEPS.items():
+        cells = []
+        for own in RIVALS:
+            line = found[own, step]
+            added = f" ({line['beyond_us']:.1f})" if line["beyond"] in STEPS else ""
+            cells.append(f"{line['median_us']:.1f}{added}")
+        text += row([meaning, *cells])
+    return text
+
+
 def source(environments, name, kind):
     env = environments[-1]
     card = next(device["name"] for device in reversed(env["devices"]))
@@ -57,4 +79,4 @@ def source(environments, name, kind):
             f"{env['commit'][:12]}, {env['utc'][:10]}; {MEANING[kind]}.\n")
 
 
-TABLES = {"python": speed_table, "python-host": host_table}
+TABLES = {"python": speed_table, "python-host": host_table, "python-steps": steps_table}

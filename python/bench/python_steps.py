@@ -3,7 +3,6 @@
 output, of kind "python" and case "step", as python_speed.py writes its own.
 
     python/bench/python_steps.py [--device cuda|cpu] [--rounds 9] > steps.jsonl
-    python/bench/python_steps.py --table steps.jsonl
 
 The matrix is an 8 x 8 identity in f64, so small that the device never holds the caller up. The
 steps, for each library that is here (the contestant):
@@ -18,12 +17,9 @@ steps, for each library that is here (the contestant):
 
 A line has the time of a call (median_us, min_us and us, as in python_speed.py), and `beyond_us`,
 the median of the differences to the step before in the same round: what that step adds. Rounds time
-each step once, over as many calls as a CUDA stream queues, and the steps take turns. --table makes
-a Markdown table of such lines."""
+each step once, over as many calls as a CUDA stream queues, and the steps take turns."""
 
 import argparse
-import json
-import pathlib
 import statistics
 import time
 
@@ -137,25 +133,11 @@ def measure(world, device, library, arguments, rounds):
         )
 
 
-def table(path):
-    """The lines of a file as a table of Markdown."""
-    lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
-    steps = [line for line in lines if line.get("case") == "step" and line["status"] == "ok"]
-    print("| arrays | step | us | beyond |\n|---|---|---:|---|")
-    for line in steps:
-        library = line["contestant"].removeprefix("lanky-")
-        beyond = f"{line['beyond_us']:.2f} beyond {line['beyond']}" if line["beyond"] else ""
-        print(f"| {library} | {line['step']} | {line['median_us']:.2f} | {beyond} |")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--table", metavar="FILE", help="measure nothing: a table of these lines")
     options = parser.parse_args()
-    if options.table:
-        return table(options.table)
     world = Gpu() if options.device == "cuda" else Cpu()
     tell(environment(world, options.device))
     for library, arguments in libraries(world):

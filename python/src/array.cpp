@@ -852,12 +852,14 @@ NewArray empty_like(const Array& like, DType dtype, int rank, std::int64_t rows,
 
 nb::object to_caller(const Array& like, nb::object result) {
   if (like.kind != Kind::other || !has_namespace(like)) return result;
-  const nb::object take = like.object.attr("__array_namespace__")().attr("from_dlpack");
-  if (like.on_host()) return take(result);
+  const nb::object library = like.object.attr("__array_namespace__")();
+  nb::object view = library.attr("from_dlpack")(result);
+  if (like.on_host()) return view;
   // Memory of others may be let go before kernels that read it are done: XLA orders what it frees
   // by its own streams, for which the legacy stream, where lanky frees, does not wait. A copy is
   // the library's own, and once it is there nobody reads the result any more.
-  nb::object copy = take(result, nb::arg("copy") = true);
+  // JAX's from_dlpack() has a copy= that its GPUs do not implement.
+  nb::object copy = library.attr("asarray")(view, nb::arg("copy") = true);
   if (nb::hasattr(copy, "block_until_ready")) copy.attr("block_until_ready")();
   return copy;
 }
