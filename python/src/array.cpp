@@ -749,6 +749,10 @@ void require_result_dtype(const Array& array, DType dtype) {
                    wanted + ": " + array.name + " must be an array of " + wanted);
 }
 
+bool is_foreign(const Array& array) {
+  return array.kind == Kind::other && !array.on_host();
+}
+
 void require_writable(const Array& array) {
   if (!array.writable) throw_value_error(std::string(array.name) + " is read-only");
 }

@@ -69,6 +69,8 @@ void require_dtype(const Array& array, DType dtype, const Partner& other);
 void require_result_dtype(const Array& array, DType dtype);
 /// ValueError where the array may not be written to.
 void require_writable(const Array& array);
+/// Whether it is on a GPU, and its library has no stream by which what it frees waits for lanky's.
+bool is_foreign(const Array& array);
 /// Whether the elements of a vector are one after the other.
 bool is_contiguous(const Array& array);
 /// ValueError where they are not, or it is no vector.

@@ -81,14 +81,14 @@ Factor factor_of(nb::handle value, const char* name, DType dtype, int device) {
       if (array.size() != 1)
         throw_value_error(std::string(name) + " has shape " + shape_text(array) +
                           "; one element is needed");
-      return {0, array.data};
+      return {0, array.data, is_foreign(array)};
     }
   }
   const std::complex<double> number = complex_of(value, name);
   if (number.imag() != 0 && !is_complex(dtype))
     throw_value_error(std::string(name) + " is " + nb::cast<std::string>(nb::str(value)) +
                       ", and the product is real (" + numpy_name(dtype) + ")");
-  return {number, nullptr};
+  return {number};
 }
 
 void refuse_result_type(DType in, DType out) {
@@ -174,9 +174,8 @@ void run_staged(const Stream& stream, std::size_t item_bytes, std::vector<Dense*
   copy_lines(target, back.data(), result_item_bytes);
 }
 
-nb::object finish(const Array& like, Result& result, const Lane& lane) {
-  if (like.kind != Kind::other) return result.object;
-  if (!like.on_host()) {
+nb::object finish(const Array& like, Result& result, const Lane& lane, bool foreign) {
+  if (foreign && !lane.stream.is_capturing()) {
     const nb::gil_scoped_release released;
     lane.stream.synchronize();
   }

@@ -25,6 +25,7 @@ namespace lanky::python {
 struct Factor {
   std::complex<double> value;
   const void* pointer = nullptr;  // in device memory
+  bool foreign = false;           // memory of an array that is_foreign()
 };
 
 /// The type of alpha and beta of products of `dtype`.
@@ -114,8 +115,10 @@ void run_staged(const Stream& stream, std::size_t item_bytes, std::vector<Dense*
                 Dense& result, std::size_t result_item_bytes, bool adds,
                 const std::function<void()>& run);
 
-/// Hands a result to its caller; waits for the stream where the caller's library has none to tell.
-nb::object finish(const Array& like, Result& result, const Lane& lane);
+/// Hands a result to its caller; waits for the stream first where memory of the run may be let go
+/// before its end: `foreign`, of an operand or a factor. A captured run has not begun, and nothing
+/// waits for it.
+nb::object finish(const Array& like, Result& result, const Lane& lane, bool foreign);
 
 Math math_from(const std::string& text);
 Engine engine_from(const std::string& text);

@@ -145,7 +145,8 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
       if (!staged) return run();
       run_staged(on, size_of(state->in), {&from}, to, size_of(state->out), !result.fresh, run);
     });
-    return finish(x, result, *lane);
+    return finish(x, result, *lane,
+                  is_foreign(x) || is_foreign(result.array) || a.foreign || b.foreign);
   }
 
   nb::object matmul(nb::handle x) const {
@@ -192,7 +193,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
     give(*lane, true, [&](const Stream& on, const Workspace*) {
       state->product->update(on, values);
       // Their library has no stream by which what it frees waits for this one.
-      if (values.kind == Kind::other && !values.on_host()) on.synchronize();
+      if (is_foreign(values)) on.synchronize();
     });
   }
 

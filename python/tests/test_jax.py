@@ -111,3 +111,14 @@ def test_results_on_a_gpu_are_copies(a, dense, device, rows):
     y = a @ Recorder(jax.device_put(x, device), calls)
     assert calls == (["view"] if device.platform == "cpu" else ["view", "copy"])
     assert np.allclose(np.asarray(y), dense @ x)
+
+
+def test_a_factor_of_jax_beside_arrays_of_cupy(csr, dense, device, rows):
+    """lanky waits for the product, since JAX may let go of the factor before it is read."""
+    if device.platform == "cpu":
+        pytest.skip("on a CPU a factor is read during the call")
+    cupy = pytest.importorskip("cupy")
+    a = lanky.sparse(tuple(cupy.asarray(array) for array in csr), shape=(rows, rows))
+    x = np.random.default_rng(1).uniform(-1, 1, rows)
+    y = a.matvec(cupy.asarray(x), alpha=jax.device_put(np.float64(2), device))
+    assert np.allclose(cupy.asnumpy(y), 2 * (dense @ x))
