@@ -36,6 +36,8 @@ MATERIALS = [
 ]
 
 
+MOST_WHEEL_BYTES = 100_000_000  # what PyPI takes of a file
+
 LEFT_TO_SYSTEM = ("libcurl.so.4", "libssl.so.3", "libcrypto.so.3")
 
 # That a Python makes a wheel with, by their names in Python and on PyPI.
@@ -186,6 +188,10 @@ def main() -> int:
     (OUT / "SHA256SUMS").write_text("".join(sums))
     for path in files:
         print(f"{path.stat().st_size:12d}  {path.relative_to(ROOT)}")
+    large = [path.name for path in files if path.suffix == ".whl" and path.stat().st_size > MOST_WHEEL_BYTES]
+    if large:
+        print(f"release: more than {MOST_WHEEL_BYTES} bytes: {', '.join(large)}", file=sys.stderr)
+        return 1
     print(f"next: git tag -s v{number}, push it, publish these files (docs/releasing.md)")
     return 0
 
