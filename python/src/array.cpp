@@ -231,19 +231,21 @@ std::string type_text(const Array& array) {
   }
 }
 
-bool is_complex(const Array& array) {
-  return array.element == Element::c64 || array.element == Element::c128;
+/// "float64" of "torch.float64", too.
+std::string without_library(std::string type) {
+  constexpr std::string_view kTorch = "torch.";
+  if (type.starts_with(kTorch)) type.erase(0, kTorch.size());
+  return type;
 }
 
 bool is_integer_or_bool(const Array& array) {
   if (array.element == Element::i32 || array.element == Element::i64) return true;
-  std::string type = type_text(array);
-  if (type.rfind("torch.", 0) == 0) type = type.substr(6);
-  for (const char* kind : {"int", "uint", "bool"}) {
-    if (type.rfind(kind, 0) == 0) return true;
-  }
-  return false;
+  const std::string type = without_library(type_text(array));
+  return type.starts_with("int") || type.starts_with("uint") || type.starts_with("bool");
 }
+
+constexpr char kMultiplied[] =
+    "; lanky multiplies float64, float32, float16, bfloat16, complex64 and complex128";
 
 /// The cast, in the words of the array's library.
 std::string cast_text(const Array& array, const std::string& type) {
@@ -720,9 +722,7 @@ Array read_array(nb::handle object, const char* name, bool scalars) {
 
 DType dtype_of(const Array& array, const char* conversion) {
   if (array.element <= Element::c128) return static_cast<DType>(array.element);
-  std::string message = std::string(array.name) + " is " + type_text(array) +
-                        "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
-                        "complex128";
+  std::string message = std::string(array.name) + " is " + type_text(array) + kMultiplied;
   if (is_integer_or_bool(array))
     message += "; use " + (conversion != nullptr ? conversion : cast_text(array, "float64"));
   throw_type_error(message);
@@ -747,6 +747,10 @@ void require_result_dtype(const Array& array, DType dtype) {
   const std::string wanted = numpy_name(dtype);
   throw_type_error(std::string(array.name) + " is " + type_text(array) + ", and the result is " +
                    wanted + ": " + array.name + " must be an array of " + wanted);
+}
+
+bool is_complex(const Array& array) {
+  return array.element == Element::c64 || array.element == Element::c128;
 }
 
 bool is_foreign(const Array& array) {
@@ -816,14 +820,12 @@ const char* numpy_name(DType dtype) {
 DType dtype_from(nb::handle dtype) {
   std::string name = text_of(dtype);
   if (PyType_Check(dtype.ptr())) name = text_of(numpy().dtype(dtype));
-  if (name.rfind("torch.", 0) == 0) name = name.substr(6);
+  name = without_library(std::move(name));
   for (const DType known :
        {DType::f64, DType::f32, DType::f16, DType::bf16, DType::c64, DType::c128}) {
     if (name == numpy_name(known) || name == to_string(known)) return known;
   }
-  throw_type_error("dtype " + name +
-                   "; lanky multiplies float64, float32, float16, bfloat16, complex64 and "
-                   "complex128");
+  throw_type_error("dtype " + name + kMultiplied);
 }
 
 std::string place(int device) {

@@ -57,9 +57,8 @@ Array read_array(nb::handle object, const char* name, bool scalars = false);
 DType dtype_of(const Array& array, const char* conversion = nullptr);
 /// The other side of a product.
 struct Partner {
-  const char* name;  // "A"
-  const Array* array =
-      nullptr;  // where a cast of it makes it complex; else it is made with a dtype
+  const char* name;              // "A"
+  const Array* array = nullptr;  // where a cast makes it complex; else a dtype, when it is made
 };
 /// TypeError where the operand is not of that type: "x is float32, and A needs float64; ...", with
 /// the conversion. That of a complex operand of a real product is one of the other side.
@@ -69,6 +68,7 @@ void require_dtype(const Array& array, DType dtype, const Partner& other);
 void require_result_dtype(const Array& array, DType dtype);
 /// ValueError where the array may not be written to.
 void require_writable(const Array& array);
+bool is_complex(const Array& array);
 /// Whether it is on a GPU, and its library has no stream by which what it frees waits for lanky's.
 bool is_foreign(const Array& array);
 /// Whether the elements of a vector are one after the other.

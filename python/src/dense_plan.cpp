@@ -233,8 +233,7 @@ nb::object execute(const std::shared_ptr<State>& state, Operands& operands, nb::
                });
   });
   return finish(a, operands.result, *lane,
-                is_foreign(a) || is_foreign(operands.b) || is_foreign(operands.result.array) ||
-                    operands.alpha.foreign || operands.beta.foreign);
+                is_foreign(operands.b) || operands.alpha.foreign || operands.beta.foreign);
 }
 
 /// The plans of the last products, newest first; with the GIL held.

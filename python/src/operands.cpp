@@ -54,11 +54,10 @@ std::complex<double> complex_of(nb::handle value, const char* name) {
   return {real, 0};
 }
 
-void require_dtype_of_factor(const Array& factor, DType dtype) {
-  if (!is_complex(dtype) && (factor.element == Element::c64 || factor.element == Element::c128))
-    throw_value_error(std::string(factor.name) + " is complex, and the product is real (" +
-                      numpy_name(dtype) + ")");
-  require_dtype(factor, accumulator_of(dtype), {"the product"});
+/// `given`: the factor's value, or "complex".
+[[noreturn]] void refuse_complex(const char* name, const std::string& given, DType dtype) {
+  throw_value_error(std::string(name) + " is " + given + ", and the product is real (" +
+                    numpy_name(dtype) + ")");
 }
 
 /// Whether a factor may be an array on a device: those have no way to be numbers without a wait.
@@ -76,7 +75,8 @@ Factor factor_of(nb::handle value, const char* name, DType dtype, int device) {
   if (!is_plain_number(value) && nb::hasattr(value, "__dlpack__")) {
     const Array array = read_array(value, name, true);
     if (!array.on_host()) {
-      require_dtype_of_factor(array, dtype);
+      if (is_complex(array) && !is_complex(dtype)) refuse_complex(name, "complex", dtype);
+      require_dtype(array, accumulator_of(dtype), {"the product"});
       require_place(array, device, false);
       if (array.size() != 1)
         throw_value_error(std::string(name) + " has shape " + shape_text(array) +
@@ -86,8 +86,7 @@ Factor factor_of(nb::handle value, const char* name, DType dtype, int device) {
   }
   const std::complex<double> number = complex_of(value, name);
   if (number.imag() != 0 && !is_complex(dtype))
-    throw_value_error(std::string(name) + " is " + nb::cast<std::string>(nb::str(value)) +
-                      ", and the product is real (" + numpy_name(dtype) + ")");
+    refuse_complex(name, nb::cast<std::string>(nb::str(value)), dtype);
   return {number};
 }
 
@@ -174,7 +173,8 @@ void run_staged(const Stream& stream, std::size_t item_bytes, std::vector<Dense*
   copy_lines(target, back.data(), result_item_bytes);
 }
 
-nb::object finish(const Array& like, Result& result, const Lane& lane, bool foreign) {
+nb::object finish(const Array& like, Result& result, const Lane& lane, bool others_are_foreign) {
+  const bool foreign = others_are_foreign || is_foreign(like) || is_foreign(result.array);
   if (foreign && !lane.stream.is_capturing()) {
     const nb::gil_scoped_release released;
     lane.stream.synchronize();

@@ -116,9 +116,9 @@ void run_staged(const Stream& stream, std::size_t item_bytes, std::vector<Dense*
                 const std::function<void()>& run);
 
 /// Hands a result to its caller; waits for the stream first where memory of the run may be let go
-/// before its end: `foreign`, of an operand or a factor. A captured run has not begun, and nothing
-/// waits for it.
-nb::object finish(const Array& like, Result& result, const Lane& lane, bool foreign);
+/// before its end, because `like`, the result, another operand or a factor is foreign. A captured
+/// run has not begun, and nothing waits for it.
+nb::object finish(const Array& like, Result& result, const Lane& lane, bool others_are_foreign);
 
 Math math_from(const std::string& text);
 Engine engine_from(const std::string& text);

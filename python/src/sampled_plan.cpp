@@ -107,9 +107,7 @@ class SddmmPlanOfPython : public PlanOfPython<SampledProduct> {
       run_staged(on, size_of(state->in), {&left, &right}, values, size_of(state->out),
                  !result.fresh, run);
     });
-    return finish(
-        x, result, *lane,
-        is_foreign(x) || is_foreign(y) || is_foreign(result.array) || a.foreign || b.foreign);
+    return finish(x, result, *lane, is_foreign(y) || a.foreign || b.foreign);
   }
 
  private:

@@ -145,8 +145,7 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
       if (!staged) return run();
       run_staged(on, size_of(state->in), {&from}, to, size_of(state->out), !result.fresh, run);
     });
-    return finish(x, result, *lane,
-                  is_foreign(x) || is_foreign(result.array) || a.foreign || b.foreign);
+    return finish(x, result, *lane, a.foreign || b.foreign);
   }
 
   nb::object matmul(nb::handle x) const {
