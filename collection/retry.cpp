@@ -54,7 +54,7 @@ Verdict judge(const Reply& reply) {
 }
 
 std::string reason(const Reply& reply) {
-  if (reply.fault != Fault::none) return reply.message;
+  if (!reply.message.empty()) return reply.message;
   std::string text = concat("HTTP ", reply.status, meaning(reply.status));
   if (reply.retry_after > kMostRetryAfter)
     text += concat(", to be asked again in ", reply.retry_after, " s");

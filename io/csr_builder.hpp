@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "io/entry_block.hpp"
+#include "io/prefault.hpp"
 
 namespace lanky::inline v1::io {
 
@@ -91,10 +92,13 @@ class CsrBuilder {
     const std::vector<std::int64_t> begins = bucket_begins();
     reserve(matrix_.col_indices, begins.back());
     reserve(matrix_.values, begins.back());
-    const std::vector<std::size_t> steps = step_begins(begins);
-    for (std::size_t s = 0; s + 1 < steps.size(); ++s)
-      append_buckets(begins, steps, s, threads);
-    resize(filled_);
+    for (std::size_t first = 0; first < buckets_.count;) {
+      const std::size_t last = round_end(begins, first);
+      append_buckets(begins, first, last, threads);
+      first = last;
+    }
+    matrix_.col_indices.resize(filled_);
+    matrix_.values.resize(filled_);
 #pragma omp parallel for num_threads(threads)
     for (EntryBlock<V>& block : blocks_)
       EntryBlock<V>(std::move(block));
@@ -109,12 +113,11 @@ class CsrBuilder {
   }
 
  private:
-  /// The matrix grows in so many parts.
-  static constexpr int kSteps = 32;
-  /// What the matrix and the blocks may take together, in units of the whole matrix. To give
-  /// memory back stops the other threads: done at each of 12 steps, it took a fifth of all the time
-  /// of a symmetric file.
+  /// What the matrix and the blocks may take together, in units of the whole matrix, and the part
+  /// of it that a round of buckets adds at least. To give memory back stops the other threads: done
+  /// twelve times, it took a fifth of all the time of a symmetric file.
   static constexpr double kMostMemory = 1.35;
+  static constexpr double kLeastRound = 1.0 / 16;
 
   /// Where the entries of a bucket begin, if none are added up; [buckets + 1].
   std::vector<std::int64_t> bucket_begins() const {
@@ -127,33 +130,41 @@ class CsrBuilder {
     return begins;
   }
 
-  /// The first buckets of the steps, and the number of buckets.
-  std::vector<std::size_t> step_begins(const std::vector<std::int64_t>& begins) const {
-    const std::int64_t step = begins.back() / kSteps + 1;
-    std::vector<std::size_t> steps = {0};
-    for (std::size_t b = 1; b < buckets_.count; ++b) {
-      if (begins[b + 1] - begins[steps.back()] > step) steps.push_back(b);
-    }
-    if (buckets_.count > 0) steps.push_back(buckets_.count);
-    return steps;
+  /// The last bucket (exclusive) of the round that begins with `first`: as many as memory has room
+  /// for beside the blocks, which have given back what is before `first`.
+  std::size_t round_end(const std::vector<std::int64_t>& begins, std::size_t first) const {
+    const auto all = static_cast<double>(begins.back());
+    const double each = sizeof(std::int32_t) + sizeof(V);
+    const double each_in_blocks =
+        blocks_.empty() ? 0 : static_cast<double>(blocks_.front().bytes_per_entry());
+    const double in_blocks = (all - static_cast<double>(begins[first])) * each_in_blocks;
+    const double room = std::max(kMostMemory * all - in_blocks / each,
+                                 static_cast<double>(begins[first]) + kLeastRound * all);
+    std::size_t last = first + 1;
+    while (last < buckets_.count && static_cast<double>(begins[last + 1]) <= room)
+      ++last;
+    return last;
   }
 
-  void append_buckets(const std::vector<std::int64_t>& begins,
-                      const std::vector<std::size_t>& steps, std::size_t step, int threads) {
-    const std::size_t first = steps[step];
-    const std::size_t last = steps[step + 1];
+  void append_buckets(const std::vector<std::int64_t>& begins, std::size_t first, std::size_t last,
+                      int threads) {
     const auto place = [&, out = filled_](std::size_t bucket) {
       return out + static_cast<std::size_t>(begins[bucket] - begins[first]);
     };
-    if (step == 0) resize(place(last));
+    const std::size_t before = matrix_.values.size();
     std::vector<std::size_t> kept(last - first);
-    const bool release = is_short_of_memory(begins.back(), begins[last]);
     std::exception_ptr failure;
 #pragma omp parallel num_threads(threads)
     {
-      // One thread makes room for the next step, beyond what the others write in this one.
-#pragma omp single nowait
-      resize(place(steps[std::min(step + 2, steps.size() - 1)]));
+      take_pages(matrix_.col_indices.data() + before, matrix_.col_indices.data() + place(last));
+      take_pages(matrix_.values.data() + before, matrix_.values.data() + place(last));
+#pragma omp sections
+      {
+#pragma omp section
+        matrix_.col_indices.resize(place(last));
+#pragma omp section
+        matrix_.values.resize(place(last));
+      }
       BucketWork work;
 #pragma omp for schedule(dynamic)
       for (std::size_t b = first; b < last; ++b) {
@@ -164,35 +175,17 @@ class CsrBuilder {
           failure = std::current_exception();
         }
       }
-      if (release) {
+      if (last < buckets_.count) {
 #pragma omp for schedule(static)
         for (EntryBlock<V>& block : blocks_)
           block.release_before(last);
       }
     }
-    if (release) released_ = begins[last];
     if (failure) std::rethrow_exception(failure);
     for (std::size_t b = first; b < last; ++b) {
       move_down(place(b), filled_, kept[b - first]);
       filled_ += kept[b - first];
     }
-  }
-
-  /// Whether blocks must go before the matrix grows beyond `filled` of `all` entries.
-  bool is_short_of_memory(std::int64_t all, std::int64_t filled) const {
-    const std::size_t each = sizeof(std::int32_t) + sizeof(V);
-    const std::size_t each_in_blocks = blocks_.empty() ? 0 : blocks_.front().bytes_per_entry();
-    const double in_blocks =
-        static_cast<double>(all - released_) * static_cast<double>(each_in_blocks);
-    const double steps = static_cast<double>(filled) + 2.0 * static_cast<double>(all) / kSteps;
-    return in_blocks + steps * static_cast<double>(each) >
-           kMostMemory * static_cast<double>(all) * static_cast<double>(each);
-  }
-
-  /// Never beyond what is reserved, so that nothing moves.
-  void resize(std::size_t size) {
-    matrix_.col_indices.resize(size);
-    matrix_.values.resize(size);
   }
 
   /// Large pages: their faults take a fifth of the time otherwise.
@@ -328,9 +321,8 @@ class CsrBuilder {
   std::vector<EntryBlock<V>> blocks_;
   Duplicates duplicates_;
   CsrMatrix<V> matrix_;
-  std::size_t filled_ = 0;     // entries in place
-  std::int64_t released_ = 0;  // entries whose memory in the blocks has gone
-  std::mutex mutex_;           // for duplicate_ and failures
+  std::size_t filled_ = 0;  // entries in place
+  std::mutex mutex_;        // for duplicate_ and failures
   std::optional<DuplicateEntry> duplicate_;
 };
 

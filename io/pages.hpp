@@ -16,9 +16,8 @@ class Pages {
   /// `size` bytes of 0; throws std::bad_alloc.
   explicit Pages(std::size_t size) : size_(size) {
     if (size == 0) return;
-    // All of it will be written: one call is quicker than a page fault for each page.
-    void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    // Not MAP_POPULATE: while it fills pages, no other thread can map any.
+    void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<char*>(data);
   }

@@ -12,19 +12,29 @@
 
 namespace lanky::inline v1::io {
 
-/// vector.resize(count, value) of an empty vector. Where the kernel cannot be asked for pages
-/// beforehand (Linux before 5.14), resize() takes them.
+/// Takes the whole pages of begin..end, by the team that calls it, which waits for one another.
+/// Linux before 5.14 cannot be asked; there whoever writes takes them.
+template <class T>
+void take_pages(T* begin, T* end) {
+  constexpr std::uintptr_t kStep = std::uintptr_t{1} << 21;  // a large page
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+#pragma omp for schedule(dynamic)
+  for (std::uintptr_t step = first / kStep; step < (last + kStep - 1) / kStep; ++step) {
+    const std::uintptr_t from = std::max(first, step * kStep);
+    const std::uintptr_t to = std::min(last, (step + 1) * kStep);
+    if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
+  }
+}
+
+/// vector.resize(count, value) of an empty vector.
 template <class T>
 void resize_prefaulted(std::vector<T>& vector, std::size_t count, T value = T()) {
-  constexpr std::uintptr_t kStep = std::uintptr_t{1} << 22;
+  constexpr std::size_t kLarge = std::size_t{1} << 22;
   vector.reserve(count);
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(vector.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + count * sizeof(T)) / page * page;
-#pragma omp parallel for schedule(dynamic) if (first + kStep < last)
-  for (std::uintptr_t at = first; at < last; at += kStep)
-    madvise(reinterpret_cast<void*>(at), std::min(kStep, last - at), MADV_POPULATE_WRITE);
+#pragma omp parallel if (count * sizeof(T) > kLarge)
+  take_pages(vector.data(), vector.data() + count);
   vector.resize(count, value);
 }
 

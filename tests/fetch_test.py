@@ -395,7 +395,7 @@ class Whole(Fetch):
         self.assert_fetched({"HB/west0479": content, "HB/1138_bus": other}, ran)
         ran = self.fetch("cant", url=f"file://{mirror}")
         self.assertEqual(ran.code, 1)
-        self.assertIn("not found", ran.err)
+        self.assertRegex(ran.err, f"Couldn't open file {mirror}/MM/.*/cant.tar.gz")
 
     def test_several_connections_at_once(self):
         names = ("HB/1138_bus", "HB/bcsstk13", "HB/west0479", "Williams/cant")
@@ -654,7 +654,7 @@ class Misbehaving(Fetch):
         content = self.offer("HB/1138_bus")
         ran = self.fetch("west0479", "1138_bus")
         self.assertEqual(ran.code, 1)
-        self.assertIn("HB/west0479 failed: HTTP 302", ran.err)
+        self.assertRegex(ran.err, r"HB/west0479 failed: Maximum \(\d+\) redirects followed")
         self.assert_files(["HB/1138_bus"])
         self.assertTrue(self.cached("HB/1138_bus").read_bytes() == content)
 

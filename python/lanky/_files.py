@@ -25,6 +25,9 @@ def _scipy_array(rows: int, cols: int, indptr: Any, indices: Any, data: Any) -> 
         raise ImportError(
             "sparse arrays are SciPy's: pip install scipy (lanky.sparse() reads files without it)"
         ) from error
+    # csr_array widens the indices to the type of indptr.
+    if data.size < 2**31:
+        indptr = indptr.astype("int32")
     return csr_array((data, indices, indptr), shape=(rows, cols))
 
 

@@ -20,6 +20,8 @@ def test_there_and_back(tmp_path, ending, name):
     back = lanky.read(path, dtype=name)
     assert back.dtype == name and back.shape == (30, 40)
     assert np.array_equal(back.toarray(), matrix.toarray())
+    assert back.indices.dtype == back.indptr.dtype == "int32"
+    assert not back.indices.flags.owndata  # SciPy made no copy
     assert np.array_equal(
         lanky.sparse(path, dtype=name) @ data[:40].copy(), lanky.sparse(matrix) @ data[:40].copy()
     )
