@@ -3,11 +3,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "bench/cases/gemm_case.hpp"
 #include "bench/cases/grid.hpp"
@@ -221,6 +224,16 @@ TEST_F(JournalTest, AFullDiskLeavesWholeLines) {
 TEST_F(JournalTest, HasOneWriterAtATime) {
   const Journal first(path_);
   expect_error([&] { Journal second(path_); }, ErrorCode::io, {path_.string(), "another run"});
+}
+
+TEST_F(JournalTest, WaitsForAWriterThatIsDying) {
+  auto dying = std::make_unique<Journal>(path_);
+  std::thread death([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    dying.reset();
+  });
+  EXPECT_NO_THROW(Journal{path_});
+  death.join();
 }
 
 TEST_F(JournalTest, SaysWhyItCannotWrite) {

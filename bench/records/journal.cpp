@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <lanky/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "bench/cases/gemm_case.hpp"
@@ -70,6 +72,19 @@ bool holds_records(const std::filesystem::path& path) {
   if (!lines.next()) return true;
   const std::string& first = lines.text();
   return is_record(parse_line(first)) || (!lines.is_whole() && first.starts_with(kBeginning));
+}
+
+/// False where another run holds the file. One that was killed may do so for a moment: its memory
+/// is given back first. A file system without locks is taken for a file of ours.
+bool lock(int descriptor) {
+  constexpr int kDyingTakes = 2000;  // milliseconds
+  constexpr int kLookEvery = 10;
+  for (int waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       waited += kLookEvery) {
+    if (waited >= kDyingTakes) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookEvery));
+  }
+  return true;
 }
 
 std::string gemm_key(const Json& line) {
@@ -207,7 +222,7 @@ Journal::Journal(const std::filesystem::path& path) : path_(path) {
 void Journal::claim() {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (!lock(descriptor_))
     refuse(path_, "another run of lanky writes to it; name another file, and join them afterwards");
   if (!holds_records(path_))
     refuse(path_,
