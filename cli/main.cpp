@@ -67,11 +67,6 @@ int complain(const std::string& message, int code) {
   return code;
 }
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known) {
-  const std::string meant = collection::nearest(word, known);
-  return meant.empty() ? "" : "; did you mean " + meant + "?";
-}
-
 /// What is wrong with a command or an option that there is none of; "" for other mistakes.
 std::string unknown_word(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(true);
@@ -81,7 +76,8 @@ std::string unknown_word(const CLI::App& app) {
     if (words.empty() || words.front().starts_with("-")) return "";
     for (const CLI::App* command : app.get_subcommands(nullptr))
       known.push_back(command->get_name());
-    return "there is no command \"" + words.front() + "\"" + did_you_mean(words.front(), known);
+    return "there is no command \"" + words.front() + "\"" +
+           collection::did_you_mean(words.front(), known);
   }
   for (const CLI::Option* option : chosen.front()->get_options()) {
     for (const std::string& name : option->get_lnames())
@@ -90,7 +86,8 @@ std::string unknown_word(const CLI::App& app) {
   for (const std::string& word : words) {
     if (!word.starts_with("--") || word == "--") continue;
     const std::string name = word.substr(0, word.find('='));  // "--dtype" of "--dtype=f32"
-    return chosen.front()->get_name() + " has no option " + name + did_you_mean(name, known);
+    return chosen.front()->get_name() + " has no option " + name +
+           collection::did_you_mean(name, known);
   }
   return "";
 }

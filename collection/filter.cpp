@@ -106,13 +106,12 @@ class Parser {
     if (const NumberField* number = number_field(name)) return number_condition(*number);
     if (const TextField* text = text_field(name)) return text_condition(*text);
     const std::vector<std::string> known = field_names();
-    const std::string meant = nearest(name, known);
-    if (!meant.empty())
-      fail(begin, concat("there is no field \"", name, "\"; did you mean ", meant, "?"));
-    std::string all;
-    for (const std::string& each : known)
-      all += (all.empty() ? "" : ", ") + each;
-    fail(begin, concat("there is no field \"", name, "\"; the fields are ", all));
+    std::string hint = did_you_mean(name, known);
+    if (hint.empty()) {
+      for (const std::string& each : known)
+        hint += (hint.empty() ? "; the fields are " : ", ") + each;
+    }
+    fail(begin, concat("there is no field \"", name, "\"", hint));
   }
 
   /// Alone, or compared with 0 or 1, as the index has it.

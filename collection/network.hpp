@@ -28,7 +28,7 @@ enum class Fault : std::uint8_t {
 
 struct Reply {
   Fault fault = Fault::none;
-  std::string message;                         // libcurl's, of a fault or a file that is not there
+  std::string message;                         // libcurl's, where the transfer failed; else ""
   int status = 0;                              // of HTTP; of a file: 200 or 404
   std::map<std::string, std::string> headers;  // of the last response, names in lower case
   std::int64_t content_length = -1;            // -1 where it is not told

@@ -22,7 +22,7 @@ enum class Verdict : std::uint8_t { good, retry, hopeless };
 
 /// 200 and 206 are good; faults of the line, 408, 416, 425, 429 and 5xx may pass.
 Verdict judge(const Reply& reply);
-/// "HTTP 404 (not found)", or what libcurl says of a fault or a file.
+/// What libcurl says of a transfer that failed, or "HTTP 404 (not found)".
 std::string reason(const Reply& reply);
 
 /// The attempts at one thing.

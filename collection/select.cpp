@@ -20,10 +20,9 @@ std::string name_like(const std::string& like, const Entry& entry) {
   std::vector<std::string> known;
   for (const Entry& entry : index.entries)
     known.push_back(name_like(name, entry));
-  const std::string meant = nearest(name, known);
   throw Error(ErrorCode::invalid_argument,
               concat("the index of ", index.entries.size(), " matrices has no \"", name, "\"",
-                     meant.empty() ? "" : concat("; did you mean ", meant, "?")));
+                     did_you_mean(name, known)));
 }
 
 /// Those of exactly that name, else those of that name in any case.

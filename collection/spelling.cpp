@@ -37,17 +37,17 @@ std::string lowered(std::string_view text) {
   return lower;
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string lower = lowered(word);
   std::size_t fewest = std::max<std::size_t>(lower.size() / 3, 1) + 1;
   std::string best;
-  for (const std::string& candidate : candidates) {
+  for (const std::string& candidate : known) {
     const std::size_t changes = distance(lower, lowered(candidate));
     if (changes >= fewest) continue;
     fewest = changes;
     best = candidate;
   }
-  return best;
+  return best.empty() ? "" : "; did you mean " + best + "?";
 }
 
 }  // namespace lanky::collection

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <exception>
 #include <lanky/csr.hpp>
@@ -113,10 +112,11 @@ class CsrBuilder {
   }
 
  private:
-  /// What the matrix and the blocks may take together, in units of the whole matrix, and the part
-  /// of it that a round of buckets adds at least. To give memory back stops the other threads: done
-  /// twelve times, it took a fifth of all the time of a symmetric file.
+  /// What the matrix and the blocks may take together, in units of the whole matrix.
   static constexpr double kMostMemory = 1.35;
+  /// The part of the matrix that a round adds at least, where the blocks alone take nearly as much.
+  /// After each round memory goes back, which stops the other threads: done twelve times, it took a
+  /// fifth of all the time of a symmetric file.
   static constexpr double kLeastRound = 1.0 / 16;
 
   /// Where the entries of a bucket begin, if none are added up; [buckets + 1].
@@ -192,10 +192,10 @@ class CsrBuilder {
   template <class E>
   static void reserve(std::vector<E>& array, std::int64_t size) {
     array.reserve(static_cast<std::size_t>(size));
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGE_SIZE));
-    const auto begin = (reinterpret_cast<std::uintptr_t>(array.data()) + page - 1) / page * page;
-    const auto end = reinterpret_cast<std::uintptr_t>(array.data() + size) / page * page;
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    const WholePages pages(array.data(), array.data() + size);
+    if (pages.first < pages.last) {
+      madvise(reinterpret_cast<void*>(pages.first), pages.last - pages.first, MADV_HUGEPAGE);
+    }
   }
 
   void move_down(std::size_t from, std::size_t to, std::size_t count) {

@@ -12,18 +12,25 @@
 
 namespace lanky::inline v1::io {
 
+/// The whole pages of begin..end; `first` may be behind `last` where there is none.
+struct WholePages {
+  WholePages(const void* begin, const void* end)
+      : first((reinterpret_cast<std::uintptr_t>(begin) + size() - 1) / size() * size()),
+        last(reinterpret_cast<std::uintptr_t>(end) / size() * size()) {}
+  static std::uintptr_t size() { return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)); }
+
+  std::uintptr_t first, last;
+};
+
 /// Takes the whole pages of begin..end, by the team that calls it, which waits for one another.
 /// Linux before 5.14 cannot be asked; there whoever writes takes them.
-template <class T>
-void take_pages(T* begin, T* end) {
+inline void take_pages(const void* begin, const void* end) {
   constexpr std::uintptr_t kStep = std::uintptr_t{1} << 21;  // a large page
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  const WholePages pages(begin, end);
 #pragma omp for schedule(dynamic)
-  for (std::uintptr_t step = first / kStep; step < (last + kStep - 1) / kStep; ++step) {
-    const std::uintptr_t from = std::max(first, step * kStep);
-    const std::uintptr_t to = std::min(last, (step + 1) * kStep);
+  for (std::uintptr_t step = pages.first / kStep; step < (pages.last + kStep - 1) / kStep; ++step) {
+    const std::uintptr_t from = std::max(pages.first, step * kStep);
+    const std::uintptr_t to = std::min(pages.last, (step + 1) * kStep);
     if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
   }
 }

@@ -56,6 +56,20 @@ def pytest_terminal_summary(terminalreporter):
         )
 
 
+class OnlyDlpack:
+    """An array that tells nothing but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 class Library:
     """Arrays of one library on one device, made from NumPy's and turned into them."""
 

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from conftest import draw_csr, to_dense
+from conftest import OnlyDlpack, draw_csr, to_dense
 
 import lanky
 
@@ -79,19 +79,12 @@ def test_values_that_are_let_go_after_an_update(a, csr, device, rows):
         assert np.allclose(np.asarray(a @ on_device), expected)
 
 
-class Recorder:
+class Recorder(OnlyDlpack):
     """An array of a library that lanky does not know; it notes how results are taken."""
 
     def __init__(self, array, calls):
-        self.array = array
+        super().__init__(array)
         self.calls = calls
-        self.shape, self.dtype = array.shape, array.dtype
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
 
     def __array_namespace__(self):
         return self

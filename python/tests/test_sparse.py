@@ -4,7 +4,16 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import DTYPES, REAL_AND_COMPLEX, assert_close, draw, draw_csr, to_dense, wide
+from conftest import (
+    DTYPES,
+    REAL_AND_COMPLEX,
+    OnlyDlpack,
+    assert_close,
+    draw,
+    draw_csr,
+    to_dense,
+    wide,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -267,20 +276,6 @@ def test_strided_vectors():
     assert y.flags.c_contiguous and np.array_equal(y, a @ x[:, 1].copy())
     a.matvec(x[:, 1], out[:, 0])
     assert np.array_equal(out[:, 0], y) and not out[:, 1].any()
-
-
-class OnlyDlpack:
-    """An array that tells nothing but DLPack."""
-
-    def __init__(self, array):
-        self._array = array
-        self.shape, self.dtype = array.shape, array.dtype
-
-    def __dlpack__(self, **options):
-        return self._array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self._array.__dlpack_device__()
 
 
 def test_arrays_of_unknown_libraries():
