@@ -20,6 +20,8 @@ ALLOWED = {
     "io": ["include/lanky", "src/core"],
     "dense": ["include/lanky", "src/core"],
     "sparse": ["include/lanky", "src/core"],
+    "solvers": ["include/lanky", "src/core"],
+    "solvers/cuda": ["include/lanky", "src/core", "src/device", "solvers"],
     "dense/cuda": ["include/lanky", "src/core", "src/device", "dense"],
     "sparse/cuda": ["include/lanky", "src/core", "src/device", "sparse"],
     "collection": ["include/lanky", "src/core"],
@@ -37,7 +39,7 @@ ALLOWED = {
 SOURCES = (".h", ".c", ".hpp", ".cpp", ".cuh", ".cu")
 # Folders of the project as they begin in an #include: "core/text.hpp" is src/core/text.hpp.
 SPELLED = {"core": "src/core", "capi": "src/capi", "device": "src/device", "cli": "cli", "lanky": "include/lanky"}
-OWN = ("cli", "dense", "sparse", "io", "bench", "collection", "examples", "tests", "support")
+OWN = ("cli", "dense", "sparse", "solvers", "io", "bench", "collection", "examples", "tests", "support")
 CUDA_HEADERS = re.compile(r"^(cuda|cublas|cusparse|cub/|thrust/|nvml|mma\.h|cooperative_groups)")
 
 

@@ -1,0 +1,81 @@
+// A few eigenpairs at one end of the spectrum, A x = lambda x or A x = lambda B x: LOBPCG (Knyazev,
+// SIAM J. Sci. Comput. 23, 2001) with an orthonormal basis (Hetmaniuk and Lehoucq, J. Comput. Phys.
+// 218, 2006; Duersch, Shao, Yang and Gu, SIAM J. Sci. Comput. 40, 2018).
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/export.hpp>
+#include <lanky/linear_operator.hpp>
+#include <lanky/solver.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <string>
+#include <vector>
+
+namespace lanky::inline v1 {
+
+enum class EigenEnd : std::uint8_t { smallest, largest };  // algebraically
+
+struct EigenOptions {
+  std::int64_t k = 6;  // eigenpairs wanted, 1 to n
+  EigenEnd end = EigenEnd::smallest;
+  /// An eigenpair has converged where |A x - lambda B x| <= max(tolerance |lambda|, u |A|) |x|, in
+  /// Euclidean norms, u about the rounding of A x. 0: 1e-8 for double, 1e-4 for float. The
+  /// error of lambda itself is about the square of that, over its distance to others.
+  double tolerance = 0;
+  int max_iterations = 2000;
+  /// Vectors iterated at once, at least k; 0: k and a few more, which make the last of the k
+  /// converge as fast as the others.
+  std::int64_t block_size = 0;
+  std::uint64_t seed = 0;  // of random start vectors
+  OnProgress progress = {};
+  Allocator* allocator = nullptr;  // of device memory; must outlive the result
+};
+
+/// A x = lambda B x. Operators are [n, n] and self-adjoint on the stream's device.
+template <class T>
+struct EigenProblem {
+  LinearOperator<T> a;
+  LinearOperator<T> b = {};  // positive definite; none: the identity
+  /// Near the inverse of A (of A - sigma B for the eigenvalues near sigma), positive definite;
+  /// none: the identity.
+  LinearOperator<T> preconditioner = {};
+  /// [n, c]: eigenpairs are sought among vectors that are B-orthogonal to these columns.
+  MatrixView<const T> constraints = {};
+  /// [n, any]: first approximations of eigenvectors, in no order, however dependent; random ones
+  /// are added.
+  MatrixView<const T> start = {};
+};
+
+template <class T>
+struct EigenResult {
+  /// Room for k vectors of n elements.
+  EigenResult(const Stream& stream, std::int64_t n, std::int64_t k, Allocator* allocator = nullptr)
+      : vectors(stream, n, k, Layout::row, 0, allocator) {}
+
+  SolverStatus status = SolverStatus::converged;
+  int iterations = 0;
+  std::int64_t converged = 0;     // of the k, counted from the end
+  std::vector<double> values;     // [k], ascending for the smallest, descending for the largest
+  Matrix<T> vectors;              // [n, k] by rows, B-orthonormal
+  std::vector<double> residuals;  // [k] |A x - lambda B x| / |x|, computed anew at the end
+  /// [k]: without B, A has an eigenvalue no farther than this from each value: the residual and
+  /// what rounding may hide of it (Parlett, The Symmetric Eigenvalue Problem, theorem 4.5.1). With
+  /// B, the distance is measured in the norm of B^-1, and this is infinite.
+  std::vector<double> bounds;
+  double norm = 0;                      // of A as far as it was seen: the largest Ritz value
+  std::vector<SolverProgress> history;  // an entry an iteration
+};
+
+/// k eigenpairs at one end of the spectrum of A, or of the pencil (A, B). The same bits in every
+/// run on the same device. Where n is small beside the block, all eigenpairs are computed by a
+/// dense solver. Waits. T: double, float, complex<float>, complex<double>. Throws Error:
+/// invalid_argument (k < 1 or k > n, operators that are not n x n or not self-adjoint, B not
+/// positive definite, NaN or Inf in A X, a tolerance below 0), size_mismatch, wrong_memory,
+/// out_of_memory, and what operators and OnProgress throw.
+template <class T>
+LANKY_EXPORT EigenResult<T> lobpcg(const Stream& stream, const EigenProblem<T>& problem,
+                                   const EigenOptions& options = {});
+
+}  // namespace lanky::inline v1

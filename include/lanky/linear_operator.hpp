@@ -1,0 +1,101 @@
+// A linear map that solvers apply to several vectors at once, Y = A X: a sparse plan, or a function
+// of the caller's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <lanky/error.hpp>
+#include <lanky/sparse.hpp>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace lanky::inline v1 {
+
+/// A [rows, cols], or nothing. A copy shares what it applies. T: double, float, complex<float>,
+/// complex<double>.
+template <class T>
+class LinearOperator {
+ public:
+  /// Y = A X: X [cols, c] and Y [rows, c], both by rows and in the memory of the stream's device,
+  /// of any c >= 1 and with leading dimensions of their own; they do not overlap. The work is given
+  /// to the stream. An exception ends the solver and reaches its caller.
+  using Apply = std::function<void(const Stream&, MatrixView<const T> x, MatrixView<T> y)>;
+
+  LinearOperator() = default;
+  /// The plan must outlive the operator and its copies.
+  LinearOperator(const SparsePlan<T>& plan)  // NOLINT: implicit
+      : LinearOperator(plan.rows(), plan.cols(), product(&plan)) {
+    capturable_ = true;
+  }
+  /// The same with A^H, a plan of Op::conj_trans.
+  LinearOperator(const SparsePlan<T>& plan, const SparsePlan<T>& adjoint)
+      : LinearOperator(plan.rows(), plan.cols(), product(&plan), product(&adjoint)) {
+    capturable_ = true;
+  }
+  /// Plans that live as long as the operator; `adjoint` may be null.
+  explicit LinearOperator(std::shared_ptr<const SparsePlan<T>> plan,
+                          std::shared_ptr<const SparsePlan<T>> adjoint = nullptr)
+      : LinearOperator(plan->rows(), plan->cols(), product(plan),
+                       adjoint == nullptr ? Apply() : product(adjoint)) {
+    capturable_ = true;
+  }
+  /// The caller's functions; `adjoint` is needed by svds() alone. Throws Error(invalid_argument)
+  /// for negative extents and an empty `apply`.
+  LinearOperator(std::int64_t rows, std::int64_t cols, Apply apply, Apply adjoint = {})
+      : rows_(rows), cols_(cols), apply_(std::move(apply)), adjoint_(std::move(adjoint)) {
+    if (rows < 0 || cols < 0 || !apply_) {
+      throw Error(ErrorCode::invalid_argument,
+                  "a linear operator of " + std::to_string(rows) + " x " + std::to_string(cols) +
+                      (apply_ ? "" : " without a function that applies it"));
+    }
+  }
+
+  explicit operator bool() const noexcept { return static_cast<bool>(apply_); }
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t cols() const noexcept { return cols_; }
+  bool has_adjoint() const noexcept { return static_cast<bool>(adjoint_); }
+  /// Whether solvers may capture the operator in a CUDA graph: always the same work on the stream,
+  /// and nothing else. True for plans.
+  bool capturable() const noexcept { return capturable_; }
+  LinearOperator& set_capturable(bool capturable) noexcept {
+    capturable_ = capturable;
+    return *this;
+  }
+
+  void apply(const Stream& stream, MatrixView<const T> x, MatrixView<T> y) const {
+    apply_(stream, x, y);
+  }
+  /// Y = A^H X: X [rows, c], Y [cols, c].
+  void apply_adjoint(const Stream& stream, MatrixView<const T> x, MatrixView<T> y) const {
+    adjoint_(stream, x, y);
+  }
+
+ private:
+  /// `plan`: a pointer, shared or not.
+  template <class Plan>
+  static Apply product(Plan plan) {
+    return [plan](const Stream& stream, MatrixView<const T> x, MatrixView<T> y) {
+      plan->run(stream, x, y);
+    };
+  }
+
+  std::int64_t rows_ = 0;
+  std::int64_t cols_ = 0;
+  Apply apply_;
+  Apply adjoint_;
+  bool capturable_ = false;
+};
+
+/// An operator that owns its plan of A, which expects `columns` vectors by rows.
+template <class T>
+LinearOperator<T> make_operator(const Stream& stream, const CsrView<T>& a, std::int64_t columns,
+                                SparseOptions options = {}) {
+  options.expected_columns = columns;
+  options.expected_layout = Layout::row;
+  return LinearOperator<T>(std::make_shared<const SparsePlan<T>>(stream, a, options));
+}
+
+}  // namespace lanky::inline v1

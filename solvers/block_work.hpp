@@ -1,0 +1,62 @@
+// What solvers need of a device beside lanky's products. Two implementations: cpu/ and cuda/; a
+// build without CUDA takes cuda/absent.cpp. Work is given to the stream; nothing waits.
+#pragma once
+
+#include <cstdint>
+#include <lanky/stream.hpp>
+#include <lanky/view.hpp>
+#include <memory>
+
+#include "solvers/number.hpp"
+#include "solvers/orthogonal_factor.hpp"
+
+namespace lanky::solvers {
+
+/// T: double, float, complex<float>, complex<double>. Views are by rows.
+template <class T>
+class BlockWork {
+ public:
+  virtual ~BlockWork() = default;
+
+  /// W = A X - B X diag(theta) in the columns of X that have a position in W, -1 being none;
+  /// squares [columns] of all residuals. theta and positions [columns].
+  virtual void residual(MatrixView<const T> ax, MatrixView<const T> bx, const double* theta,
+                        const std::int32_t* positions, MatrixView<T> w, double* squares) = 0;
+  /// The real part of x_j^H y_j of all columns.
+  virtual void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) = 0;
+  /// Y = alpha X + beta Y; with beta = 0, Y is not read.
+  virtual void combine(double alpha, MatrixView<const T> x, double beta, MatrixView<T> y) = 0;
+  /// Uniform in (-1, 1), by place and seed; a column of another matrix at its `first_column`.
+  virtual void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) = 0;
+  /// To and from double (complex<double>).
+  virtual void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) = 0;
+  virtual void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) = 0;
+  /// A pass of orthogonalization in the small; `gram` and `coefficients` in memory of the device.
+  virtual void orthogonal_pass(const PassOperands<RealOf<T>>& operands) = 0;
+  /// Loads what passes of up to so many columns need, so that they can be captured.
+  virtual void prepare(std::int64_t columns) = 0;
+};
+
+template <class T>
+std::unique_ptr<BlockWork<T>> make_block_work(const Stream& stream);
+
+namespace cpu {
+template <class T>
+std::unique_ptr<BlockWork<T>> make_block_work(const Stream& stream);
+}
+namespace cuda {
+template <class T>
+std::unique_ptr<BlockWork<T>> make_block_work(const Stream& stream);
+}
+
+template <class T>
+std::unique_ptr<BlockWork<T>> make_block_work(const Stream& stream) {
+  return stream.device().is_cuda() ? cuda::make_block_work<T>(stream)
+                                   : cpu::make_block_work<T>(stream);
+}
+
+/// apply(T) for every type of vectors.
+#define LANKY_FOR_EACH_VECTOR_TYPE(apply) \
+  apply(double) apply(float) apply(std::complex<float>) apply(std::complex<double>)
+
+}  // namespace lanky::solvers

@@ -1,0 +1,52 @@
+// Small dense eigenproblems on the host, by Eigen (eigen.tuxfamily.org): its headers take long to
+// compile and stay behind these functions.
+#pragma once
+
+#include <cstdint>
+#include <lanky/eigensolver.hpp>
+#include <vector>
+
+#include "solvers/small_matrix.hpp"
+
+namespace lanky::solvers {
+
+/// H = V diag(values) V^H; the upper triangle of H is read. `values` ascend.
+template <class W>
+struct Spectrum {
+  std::vector<double> values;
+  SmallMatrix<W> vectors;
+};
+template <class W>
+Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>& h);
+
+/// A x = lambda B x among the x that are B-orthogonal to the columns of Y. B [0, 0] stands for the
+/// identity, Y may have no columns. Throws Error(invalid_argument) where B is not positive
+/// definite.
+template <class W>
+Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
+                              const SmallMatrix<W>& y);
+
+/// Throws Error(invalid_argument), with the elements, where H differs from its adjoint by more than
+/// the root of the roundoff, or has NaN or Inf. `name` is that of the operator.
+template <class W>
+void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name);
+
+/// A step of LOBPCG in the small: of a basis S = [X P W] and H = S^H A S, the coefficients of the
+/// next X and P.
+template <class W>
+struct RitzStep {
+  std::vector<double> values;  // of X
+  double norm = 0;             // the largest |Ritz value|
+  SmallMatrix<W> x;            // [s, b]
+  SmallMatrix<W> p;            // [s, p]: S p is the part of the step that is orthogonal to S x
+  SmallMatrix<W> p_gram;       // p^H H p
+};
+/// The next X, of b columns.
+template <class W>
+RitzStep<W> ritz_step(const SmallMatrix<W>& h, std::int64_t b, EigenEnd end);
+/// Completes `step` by P, for the columns `active` of X, as far as S has room for them.
+template <class W>
+void add_directions(const SmallMatrix<W>& h, const std::vector<std::int32_t>& active,
+                    RitzStep<W>& step);
+
+}  // namespace lanky::solvers

@@ -1,0 +1,88 @@
+#include "solvers/dense_solution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <lanky/error.hpp>
+#include <vector>
+
+#include "core/text.hpp"
+#include "solvers/block_work.hpp"
+#include "solvers/dense_eigen.hpp"
+#include "solvers/eigen_result.hpp"
+#include "solvers/products.hpp"
+
+namespace lanky::solvers {
+
+namespace {
+
+template <class T>
+SmallMatrix<Wide<T>> to_small(const std::vector<T>& rows, std::int64_t cols) {
+  const std::int64_t count = cols == 0 ? 0 : static_cast<std::int64_t>(rows.size()) / cols;
+  SmallMatrix<Wide<T>> matrix(count, cols);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j)
+      matrix(i, j) = static_cast<Wide<T>>(rows[static_cast<std::size_t>(i * cols + j)]);
+  }
+  return matrix;
+}
+
+/// The operator's own matrix.
+template <class T>
+SmallMatrix<Wide<T>> matrix_of(const Stream& stream, const LinearOperator<T>& op,
+                               const char* name) {
+  const std::int64_t n = op.rows();
+  std::vector<T> identity(static_cast<std::size_t>(n * n));
+  for (std::int64_t i = 0; i < n; ++i)
+    identity[static_cast<std::size_t>(i * n + i)] = T{1};
+  Matrix<T> x(stream, n, n, Layout::row);
+  Matrix<T> y(stream, n, n, Layout::row);
+  x.buffer().copy_from(identity);
+  op.apply(stream, x, y);
+  SmallMatrix<Wide<T>> matrix = to_small<T>(y.buffer().to_host(), n);
+  check_self_adjoint(matrix, unit_roundoff(kDType<T>), name);
+  return matrix;
+}
+
+}  // namespace
+
+template <class T>
+EigenResult<T> dense_solution(const Stream& stream, const EigenProblem<T>& problem,
+                              const EigenOptions& options) {
+  using W = Wide<T>;
+  const std::int64_t n = problem.a.rows();
+  const SmallMatrix<W> a = matrix_of(stream, problem.a, "A");
+  const SmallMatrix<W> b = problem.b ? matrix_of(stream, problem.b, "B") : SmallMatrix<W>();
+  const auto work = make_block_work<T>(stream);
+  SmallMatrix<W> y;
+  if (problem.constraints.cols > 0) {
+    Matrix<T> copy(stream, n, problem.constraints.cols, Layout::row);
+    work->combine(1, problem.constraints, 0, copy.view());
+    y = to_small<T>(copy.buffer().to_host(), problem.constraints.cols);
+  }
+  const Spectrum<W> all = constrained_eigen(a, b, y);
+  const auto size = static_cast<std::int64_t>(all.values.size());
+  std::vector<double> values;
+  std::vector<T> rows(static_cast<std::size_t>(n * options.k));
+  for (std::int64_t j = 0; j < options.k; ++j) {
+    const std::int64_t from = options.end == EigenEnd::smallest ? j : size - 1 - j;
+    values.push_back(all.values[static_cast<std::size_t>(from)]);
+    for (std::int64_t i = 0; i < n; ++i)
+      rows[static_cast<std::size_t>(i * options.k + j)] = static_cast<T>(all.vectors(i, from));
+  }
+  Matrix<T> vectors(stream, n, options.k, Layout::row);
+  vectors.buffer().copy_from(rows);
+  const double norm = std::max(std::abs(all.values.front()), std::abs(all.values.back()));
+  EigenResult<T> result =
+      make_result<T>(stream, problem, options, *work, values, read_only(vectors.view()), norm);
+  result.status = result.converged == options.k ? SolverStatus::converged : SolverStatus::stagnated;
+  return result;
+}
+
+#define LANKY_INSTANTIATE(T)                                                    \
+  template EigenResult<T> dense_solution(const Stream&, const EigenProblem<T>&, \
+                                         const EigenOptions&);
+LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::solvers

@@ -1,0 +1,530 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <lanky/dtype.hpp>
+#include <lanky/eigensolver.hpp>
+#include <lanky/error.hpp>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "core/arguments.hpp"
+#include "core/text.hpp"
+#include "solvers/block_work.hpp"
+#include "solvers/dense_eigen.hpp"
+#include "solvers/dense_solution.hpp"
+#include "solvers/eigen_result.hpp"
+#include "solvers/orthogonalizer.hpp"
+#include "solvers/products.hpp"
+
+namespace lanky::solvers {
+
+namespace {
+
+/// Columns that are iterated together make whole words of 16 bytes.
+template <class T>
+constexpr std::int64_t kWord = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
+
+template <class T>
+std::int64_t rounded_up(std::int64_t columns) {
+  return (columns + kWord<T> - 1) / kWord<T> * kWord<T>;
+}
+
+/// Where blocks stand among the columns of the basis S: W passes from one side of [Y X P] to the
+/// other, P ends where W begins there.
+///
+///     | W (left) | Y | X | P | W (right) |
+struct Places {
+  std::int64_t b = 0;  // columns of X
+  std::int64_t c = 0;  // columns of Y, the constraints
+  std::int64_t p = 0;
+  std::int64_t w = 0;
+  Side side = Side::right;  // of W
+
+  std::int64_t y_first() const noexcept { return b; }
+  std::int64_t x_first() const noexcept { return b + c; }
+  std::int64_t all() const noexcept { return 4 * b + c; }
+  Blocks blocks() const noexcept { return {y_first(), c + b + p, w}; }
+  /// X and P as a block that is orthogonalized against Y.
+  Blocks restart() const noexcept { return {y_first(), c, b + p}; }
+};
+
+/// One solution, from start to end.
+template <class T>
+class Lobpcg {
+  using W = Wide<T>;
+
+ public:
+  Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
+         std::int64_t block);
+
+  EigenResult<T> run();
+
+ private:
+  void start();
+  void refresh();
+  void iterate();
+  void rotate(const SmallMatrix<W>& h, bool with_w);
+  bool finished();
+  EigenResult<T> result();
+
+  void search_directions();
+  void read_report();
+  SmallMatrix<W> read_gram(std::int64_t rows, std::int64_t cols) const;
+  SmallMatrix<W> basis_gram() const;
+  void choose_active();
+  double target(std::size_t j) const {
+    return std::max(tolerance_ * std::abs(theta_[j]), kRoundings * roundoff_ * norm_);
+  }
+
+  MatrixView<T> s() { return s_[now_].view(); }
+  MatrixView<T> as() { return as_[now_].view(); }
+  MatrixView<T> x() { return columns_of(s(), at_.x_first(), at_.b); }
+  MatrixView<T> ax() { return columns_of(as(), 0, at_.b); }
+  MatrixView<T> w() { return columns_of(s(), at_.blocks().w_first(at_.side), at_.w); }
+  MatrixView<T> aw() { return columns_of(as(), at_.b + at_.p, at_.w); }
+
+  static constexpr int kRefresh = 40;  // iterations after which A X is computed anew
+
+  Stream stream_;
+  const EigenProblem<T>& problem_;
+  const EigenOptions& options_;
+  std::int64_t n_;
+  std::int64_t k_;
+  Places at_;
+  double roundoff_ = unit_roundoff(kDType<T>);
+  double tolerance_;
+
+  std::unique_ptr<BlockWork<T>> work_;
+  Products<T> products_;
+  Orthogonalizer<T> orthogonalizer_;
+  Matrix<T> s_[2];   // [n, 4 b + c]: the basis, and the next one
+  Matrix<T> as_[2];  // [n, 3 b]: A X, A P, A W
+  Matrix<T> bx_;     // [n, b], where there is a B
+  Matrix<T> rest_;   // [n, b]: residuals, where there is a preconditioner
+  int now_ = 0;
+
+  // What the device tells the host after a step, and the host the device before one.
+  struct Told {
+    std::int64_t squares;  // [b] doubles
+    std::int64_t reports;  // [kPasses]
+    std::int64_t gram;
+    std::int64_t bytes;
+  };
+  struct Said {
+    std::int64_t theta;
+    std::int64_t positions;
+    std::int64_t basis;    // C of S
+    std::int64_t product;  // C of A S
+    std::int64_t bytes;
+  };
+  static constexpr int kPasses = 2;
+  Told told_{};
+  Said said_{};
+  Buffer<std::byte> told_buffer_;
+  Buffer<std::byte> said_buffer_;
+  std::vector<std::byte> told_host_;
+  std::vector<std::byte> said_host_;
+
+  std::vector<double> theta_;
+  std::vector<double> residuals_;
+  std::vector<std::int32_t> active_;  // columns of X that have a W
+  SmallMatrix<W> p_gram_;             // P^H A P
+  double norm_ = 0;
+  int passes_ = 2;
+  int iteration_ = 0;
+  int since_refresh_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();
+  int best_iteration_ = 0;
+  SolverStatus status_ = SolverStatus::converged;
+  bool done_ = false;
+  std::vector<SolverProgress> history_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+double conjugated(double x) {
+  return x;
+}
+std::complex<double> conjugated(std::complex<double> x) {
+  return std::conj(x);
+}
+
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + 15) / 16 * 16;
+}
+
+template <class T>
+Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
+                  std::int64_t block)
+    : stream_(stream),
+      problem_(problem),
+      options_(options),
+      n_(problem.a.rows()),
+      k_(options.k),
+      at_{.b = block, .c = problem.constraints.cols},
+      tolerance_(tolerance_of<T>(options)),
+      work_(make_block_work<T>(stream)),
+      products_(stream, options.allocator),
+      orthogonalizer_(stream, *work_, products_, problem.b, n_, 2 * block, at_.c + 3 * block,
+                      options.allocator),
+      s_{Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator),
+         Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator)},
+      as_{Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator),
+          Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator)},
+      bx_(stream, problem.b ? n_ : 0, block, Layout::row, 0, options.allocator),
+      rest_(stream, problem.preconditioner ? n_ : 0, block, Layout::row, 0, options.allocator),
+      told_buffer_(stream, 0),
+      said_buffer_(stream, 0) {
+  const std::int64_t basis = at_.c + 3 * block;
+  told_.reports = aligned(block * std::int64_t{sizeof(double)});
+  told_.gram = aligned(told_.reports + kPasses * std::int64_t{sizeof(PassReport)});
+  told_.bytes = told_.gram + basis * 2 * block * std::int64_t{sizeof(T)};
+  said_.positions = aligned(block * std::int64_t{sizeof(double)});
+  said_.basis = aligned(said_.positions + block * std::int64_t{sizeof(std::int32_t)});
+  said_.product = aligned(said_.basis + basis * 2 * block * std::int64_t{sizeof(T)});
+  said_.bytes = said_.product + 3 * block * 2 * block * std::int64_t{sizeof(T)};
+  told_buffer_ = Buffer<std::byte>(stream, told_.bytes, options.allocator);
+  said_buffer_ = Buffer<std::byte>(stream, said_.bytes, options.allocator);
+  said_host_.resize(static_cast<std::size_t>(said_.bytes));
+  told_buffer_.fill_zero();
+}
+
+/// Y orthonormal, X from the caller's vectors and random ones.
+template <class T>
+void Lobpcg<T>::start() {
+  if (at_.c > 0) {
+    Matrix<T> y(stream_, n_, 2 * at_.c, Layout::row, 0, options_.allocator);
+    work_->combine(1, problem_.constraints, 0, columns_of(y.view(), 0, at_.c));
+    Orthogonalizer<T> alone(stream_, *work_, products_, problem_.b, n_, at_.c, 0,
+                            options_.allocator);
+    const Blocks blocks{at_.c, 0, at_.c};
+    const Side side = alone.orthogonalize(y.view(), blocks, Side::left);
+    for (Matrix<T>& basis : s_) {
+      work_->combine(1, read_only(columns_of(y.view(), blocks.w_first(side), at_.c)), 0,
+                     columns_of(basis.view(), at_.y_first(), at_.c));
+    }
+  }
+  const std::int64_t given = std::min(problem_.start.cols, at_.b);
+  if (given > 0) {
+    work_->combine(1, columns_of(problem_.start, 0, given), 0, columns_of(x(), 0, given));
+  }
+  if (given < at_.b)
+    work_->fill_random(options_.seed, given, columns_of(x(), given, at_.b - given));
+  work_->prepare(2 * at_.b);
+  // X is on the right of Y, with the left of Y for passes.
+  const Blocks blocks{at_.y_first(), at_.c, at_.b};
+  if (orthogonalizer_.orthogonalize(s(), blocks, Side::right) == Side::left) {
+    work_->combine(1, read_only(columns_of(s(), blocks.w_first(Side::left), at_.b)), 0, x());
+  }
+}
+
+template <class T>
+SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) const {
+  const auto* const elements = reinterpret_cast<const T*>(told_host_.data() + told_.gram);
+  SmallMatrix<W> gram(rows, cols);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j)
+      gram(i, j) = static_cast<W>(elements[i * cols + j]);
+  }
+  return gram;
+}
+
+/// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
+template <class T>
+void Lobpcg<T>::refresh() {
+  const Blocks blocks = at_.restart();
+  auto* const report = reinterpret_cast<PassReport*>(told_buffer_.data() + told_.reports);
+  for (bool done = false; !done; now_ = 1 - now_) {
+    orthogonalizer_.pass_to(s(), blocks, Side::right, s_[1 - now_].view(), report);
+    read_report();
+    PassReport told;
+    std::memcpy(&told, told_host_.data() + told_.reports, sizeof(told));
+    done = orthogonalizer_.accept(told, s_[1 - now_].view(), blocks, Side::right);
+  }
+  const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
+  const MatrixView<T> product = columns_of(as(), 0, blocks.w);
+  problem_.a.apply(stream_, basis, product);
+  products_.gram(
+      read_only(basis), read_only(product),
+      {reinterpret_cast<T*>(told_buffer_.data() + told_.gram), blocks.w, blocks.w, Layout::row});
+  read_report();
+  const SmallMatrix<W> h = read_gram(blocks.w, blocks.w);
+  check_self_adjoint(h, roundoff_, "A");
+  rotate(h, false);
+  since_refresh_ = 0;
+}
+
+template <class T>
+void Lobpcg<T>::read_report() {
+  told_host_ = told_buffer_.to_host();
+}
+
+/// Columns of the next X that get directions of their own: those that have not converged, and as
+/// many others as make whole words.
+template <class T>
+void Lobpcg<T>::choose_active() {
+  active_.clear();
+  std::vector<std::int32_t> rest;
+  for (std::int64_t j = 0; j < at_.b; ++j) {
+    const auto at = static_cast<std::size_t>(j);
+    const bool done = j < k_ && at < residuals_.size() && residuals_[at] <= target(at);
+    (done ? rest : active_).push_back(static_cast<std::int32_t>(j));
+  }
+  const auto wanted = static_cast<std::size_t>(
+      std::min(at_.b, rounded_up<T>(static_cast<std::int64_t>(active_.size()))));
+  while (active_.size() < wanted) {
+    active_.push_back(rest.back());
+    rest.pop_back();
+  }
+  std::sort(active_.begin(), active_.end());
+}
+
+/// The next X and P, and their products, of the basis whose gram matrix with A is `h`.
+template <class T>
+void Lobpcg<T>::rotate(const SmallMatrix<W>& h, bool with_w) {
+  RitzStep<W> step = ritz_step(h, at_.b, options_.end);
+  theta_ = step.values;
+  norm_ = std::max(norm_, step.norm);
+  choose_active();
+  add_directions(h, active_, step);
+  p_gram_ = step.p_gram;
+
+  // Rows of coefficients in the order of columns: S has Y, and W on either side.
+  const std::int64_t cols = at_.b + step.p.cols();
+  const std::int64_t xp = at_.b + at_.p;
+  const Blocks blocks = at_.blocks();
+  const std::int64_t w_count = with_w ? at_.w : 0;
+  const std::int64_t basis_rows = at_.c + xp + w_count;
+  const std::int64_t first = with_w ? blocks.first(at_.side) : at_.y_first();
+  const bool left = with_w && at_.side == Side::left;
+  auto* const theta = reinterpret_cast<double*>(said_host_.data() + said_.theta);
+  auto* const positions = reinterpret_cast<std::int32_t*>(said_host_.data() + said_.positions);
+  auto* const basis = reinterpret_cast<T*>(said_host_.data() + said_.basis);
+  auto* const product = reinterpret_cast<T*>(said_host_.data() + said_.product);
+  std::copy(theta_.begin(), theta_.end(), theta);
+  std::fill_n(positions, at_.b, -1);
+  for (std::size_t a = 0; a < active_.size(); ++a)
+    positions[active_[a]] = static_cast<std::int32_t>(a);
+  std::fill_n(basis, basis_rows * cols, T{});
+  for (std::int64_t i = 0; i < xp + w_count; ++i) {
+    const std::int64_t row =
+        i < xp ? i + at_.c + (left ? w_count : 0) : i - xp + (left ? 0 : at_.c + xp);
+    for (std::int64_t j = 0; j < cols; ++j) {
+      const T c = static_cast<T>(j < at_.b ? step.x(i, j) : step.p(i, j - at_.b));
+      basis[row * cols + j] = c;
+      product[i * cols + j] = c;
+    }
+  }
+  said_buffer_.copy_from(said_host_);
+  const auto device = [&](std::int64_t place, std::int64_t rows) {
+    return MatrixView<const T>(reinterpret_cast<const T*>(said_buffer_.data() + place), rows, cols,
+                               Layout::row);
+  };
+  const int next = 1 - now_;
+  products_.update(read_only(columns_of(s(), first, basis_rows)), device(said_.basis, basis_rows),
+                   columns_of(s_[next].view(), at_.x_first(), cols));
+  products_.update(read_only(columns_of(as(), 0, xp + w_count)),
+                   device(said_.product, xp + w_count), columns_of(as_[next].view(), 0, cols));
+  now_ = next;
+  at_.p = step.p.cols();
+  at_.w = static_cast<std::int64_t>(active_.size());
+}
+
+/// R in W's place on the right, preconditioned.
+template <class T>
+void Lobpcg<T>::search_directions() {
+  at_.side = Side::right;
+  MatrixView<const T> bx = x();
+  if (problem_.b) {
+    problem_.b.apply(stream_, x(), bx_.view());
+    bx = bx_.view();
+  }
+  const MatrixView<T> rest = problem_.preconditioner ? columns_of(rest_.view(), 0, at_.w) : w();
+  work_->residual(read_only(ax()), bx,
+                  reinterpret_cast<const double*>(said_buffer_.data() + said_.theta),
+                  reinterpret_cast<const std::int32_t*>(said_buffer_.data() + said_.positions),
+                  rest, reinterpret_cast<double*>(told_buffer_.data() + told_.squares));
+  if (problem_.preconditioner) problem_.preconditioner.apply(stream_, rest, w());
+}
+
+template <class T>
+void Lobpcg<T>::iterate() {
+  search_directions();
+  auto* const reports = reinterpret_cast<PassReport*>(told_buffer_.data() + told_.reports);
+  for (int pass = 0; pass < passes_; ++pass)
+    at_.side = orthogonalizer_.pass(s(), at_.blocks(), at_.side, reports + pass);
+  const auto multiply = [&] {
+    problem_.a.apply(stream_, w(), aw());
+    const Blocks blocks = at_.blocks();
+    products_.gram(
+        read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
+        {reinterpret_cast<T*>(told_buffer_.data() + told_.gram), blocks.all(), at_.w, Layout::row});
+    read_report();
+  };
+  multiply();
+  const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
+  residuals_.assign(squares, squares + at_.b);
+  for (double& residual : residuals_)
+    residual = std::sqrt(residual);
+  if (finished()) return;
+
+  PassReport last[kPasses];
+  std::memcpy(last, told_host_.data() + told_.reports, sizeof(last));
+  if (!orthogonalizer_.accept(last[passes_ - 1], s(), at_.blocks(), at_.side)) {
+    at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
+    multiply();
+  }
+  passes_ = last[0].deviation < Orthogonalizer<T>::kNear / 2 && last[0].lifted == 0 ? 1 : 2;
+  rotate(basis_gram(), true);
+  if (++since_refresh_ >= kRefresh) refresh();
+}
+
+/// S^H A S of [X P W], from what is known of X and P and from S^H A W.
+template <class T>
+SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
+  const Blocks blocks = at_.blocks();
+  const SmallMatrix<W> told = read_gram(blocks.all(), at_.w);
+  const std::int64_t xp = at_.b + at_.p;
+  SmallMatrix<W> h(xp + at_.w, xp + at_.w);
+  for (std::int64_t j = 0; j < at_.b; ++j)
+    h(j, j) = theta_[static_cast<std::size_t>(j)];
+  for (std::int64_t j = 0; j < at_.p; ++j) {
+    for (std::int64_t i = 0; i < at_.p; ++i)
+      h(at_.b + i, at_.b + j) = p_gram_(i, j);
+  }
+  const std::int64_t xp_row = blocks.q_row(at_.side) + at_.c;
+  const std::int64_t w_row = blocks.w_row(at_.side);
+  for (std::int64_t j = 0; j < at_.w; ++j) {
+    for (std::int64_t i = 0; i < xp; ++i)
+      h(i, xp + j) = told(xp_row + i, j);
+    for (std::int64_t i = 0; i <= j; ++i)
+      h(xp + i, xp + j) = 0.5 * (told(w_row + i, j) + conjugated(told(w_row + j, i)));
+  }
+  return h;
+}
+
+template <class T>
+bool Lobpcg<T>::finished() {
+  ++iteration_;
+  SolverProgress progress{.iteration = iteration_, .wanted = k_, .tolerance = 1};
+  for (std::int64_t j = 0; j < k_; ++j) {
+    const auto at = static_cast<std::size_t>(j);
+    if (!std::isfinite(residuals_[at])) {
+      throw Error(ErrorCode::invalid_argument, "A X has elements that are NaN or Inf");
+    }
+    const double share = residuals_[at] / target(at);
+    progress.converged += share <= 1 ? 1 : 0;
+    progress.residual = std::max(progress.residual, share);
+  }
+  progress.residual *= tolerance_;
+  progress.tolerance = tolerance_;
+  progress.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  history_.push_back(progress);
+  if (progress.residual < 0.9 * best_) {
+    best_ = progress.residual;
+    best_iteration_ = iteration_;
+  }
+  constexpr int kPatience = 300;
+  if (options_.progress && !options_.progress(progress)) {
+    status_ = SolverStatus::stopped;
+  } else if (progress.converged == k_) {
+    if (since_refresh_ > 0) {  // A X is what updates have made of it
+      refresh();
+      return true;
+    }
+    status_ = SolverStatus::converged;
+  } else if (iteration_ >= options_.max_iterations) {
+    status_ = SolverStatus::iterations_exhausted;
+  } else if (iteration_ - best_iteration_ >= kPatience) {
+    status_ = SolverStatus::stagnated;
+  } else {
+    return false;
+  }
+  done_ = true;
+  return true;
+}
+
+template <class T>
+EigenResult<T> Lobpcg<T>::run() {
+  start();
+  refresh();
+  while (!done_)
+    iterate();
+  if (since_refresh_ > 0) refresh();
+  EigenResult<T> result = make_result<T>(stream_, problem_, options_, *work_, theta_,
+                                         read_only(columns_of(x(), 0, k_)), norm_);
+  result.status = status_;
+  result.iterations = iteration_;
+  result.history = std::move(history_);
+  return result;
+}
+
+/// A few vectors more than are wanted converge in fewer iterations that cost more each.
+template <class T>
+std::int64_t block_of(const EigenOptions& options) {
+  if (options.block_size > 0) return options.block_size;
+  return rounded_up<T>(options.k + std::max<std::int64_t>(2, options.k / 8));
+}
+
+template <class T>
+void check(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options) {
+  const std::int64_t n = problem.a.rows();
+  const auto fail = [](const auto&... parts) {
+    throw Error(ErrorCode::invalid_argument, concat(parts...));
+  };
+  if (!problem.a) fail("an eigenproblem without A");
+  const auto square = [&](const LinearOperator<T>& op, const char* name) {
+    if (op && (op.rows() != n || op.cols() != n)) {
+      fail(name, " is ", op.rows(), " x ", op.cols(), "; ", n, " x ", n, " is needed");
+    }
+  };
+  if (problem.a.cols() != n) fail("A is ", n, " x ", problem.a.cols(), "; it must be square");
+  square(problem.b, "B");
+  square(problem.preconditioner, "the preconditioner");
+  const auto tall = [&](MatrixView<const T> x, const char* name) {
+    if (x.cols == 0) return;
+    if (x.rows != n) fail(name, " have ", x.rows, " rows; A has ", n);
+    if (x.layout != Layout::row) fail(name, " stand by columns; rows are needed");
+    check_on_device(x.data, x.cols, stream.device(), name);
+  };
+  tall(problem.constraints, "the constraints");
+  tall(problem.start, "the start vectors");
+  if (options.k < 1 || options.k > n - problem.constraints.cols) {
+    fail(options.k, " eigenpairs of a matrix of ", n, " rows",
+         problem.constraints.cols > 0 ? concat(" and ", problem.constraints.cols, " constraints")
+                                      : std::string(),
+         "; at least 1 and at most ", n - problem.constraints.cols, " can be asked for");
+  }
+  if (options.block_size != 0 && options.block_size < options.k)
+    fail("a block of ", options.block_size, " vectors for ", options.k, " eigenpairs");
+  if (!(options.tolerance >= 0)) fail("the tolerance is ", options.tolerance);
+  if (options.max_iterations < 1) fail("max_iterations is ", options.max_iterations);
+}
+
+}  // namespace
+
+}  // namespace lanky::solvers
+
+namespace lanky::inline v1 {
+
+template <class T>
+EigenResult<T> lobpcg(const Stream& stream, const EigenProblem<T>& problem,
+                      const EigenOptions& options) {
+  solvers::check(stream, problem, options);
+  const std::int64_t block = solvers::block_of<T>(options);
+  // The basis needs its vectors to be independent: small problems are solved whole.
+  if (problem.a.rows() < problem.constraints.cols + 5 * block)
+    return solvers::dense_solution(stream, problem, options);
+  return solvers::Lobpcg<T>(stream, problem, options, block).run();
+}
+
+#define LANKY_INSTANTIATE(T) \
+  template EigenResult<T> lobpcg(const Stream&, const EigenProblem<T>&, const EigenOptions&);
+LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::inline v1

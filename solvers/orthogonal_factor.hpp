@@ -1,0 +1,166 @@
+// One pass of block Gram-Schmidt with the Pythagorean inner product, in the small: from
+// G = [Q W]^H W the coefficients C with which [Q W] C is orthonormal and orthogonal to Q. Carson,
+// Lund, Ma and Oktay, "Reorthogonalized Pythagorean variants of block classical Gram-Schmidt",
+// 2024.
+//
+//   D = diag(|w_i|^-1),  T = D (W^H W - (Q^H W)^H (Q^H W)) D = L diag(p) L^H,  C_W = D L^-H p^-1/2,
+//   C_Q = -(Q^H W) C_W
+//
+// The elimination is that of Gauss on T, row by row; where step j has made a zero below pivot j, it
+// leaves L^-1 instead.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/host_device.hpp"
+#include "solvers/number.hpp"
+
+namespace lanky::solvers {
+
+/// How a pass went. Where `deviation` is small, [Q W] was near orthonormal, up to lengths, and is
+/// orthonormal to rounding after the pass.
+struct PassReport {
+  double deviation;     // largest |cosine| of the angle of a column of W to another one or to Q's
+  double least_pivot;   // of T: the squared sine of a column's angle to all before it
+  double least_square;  // |w_i|^2; below 0 where the inner product is not positive definite
+  std::int32_t lifted;  // pivots below the roundoff of G, which were replaced by it
+  std::int32_t empty;   // columns of W of length zero, which remain so
+  std::int32_t broken;  // elements that are NaN or Inf
+  std::int32_t unused;
+};
+
+/// Matrices are by rows. [Q W] may stand in any order: `q_row` and `w_row` are the first of their
+/// rows in G and C.
+template <class Real>
+struct PassOperands {
+  std::int64_t q;  // columns of Q
+  std::int64_t w;  // columns of W
+  std::int64_t q_row;
+  std::int64_t w_row;
+  const Real* gram;    // G [q + w, w]
+  Real* coefficients;  // C [q + w, w]
+  double roundoff;     // of G, over the lengths of its columns
+  PassReport* report;
+};
+
+/// What works on a pass: threads of a block, or the one of a CPU.
+struct OneThread {
+  LANKY_HOST_DEVICE static int first() { return 0; }
+  LANKY_HOST_DEVICE static int step() { return 1; }
+  LANKY_HOST_DEVICE static int row() { return 0; }
+  LANKY_HOST_DEVICE static int rows() { return 1; }
+  LANKY_HOST_DEVICE static int lane() { return 0; }
+  LANKY_HOST_DEVICE static int lanes() { return 1; }
+  LANKY_HOST_DEVICE static void wait() {}
+  LANKY_HOST_DEVICE static double most(double value) { return value; }
+};
+
+/// t [w, w] and scale [w] are the team's own memory. Team: threads are numbered from first() on in
+/// steps of step(), and stand in rows() rows of lanes() lanes.
+template <class Number, class Team, class Real>
+LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real>& p, Number* t,
+                                       double* scale) {
+  const Real* const gram_q = p.gram + p.q_row * p.w * (sizeof(Number) / sizeof(double));
+  const Real* const gram_w = p.gram + p.w_row * p.w * (sizeof(Number) / sizeof(double));
+  double worst[3] = {0, 0, 0};  // deviation, least square negated, broken
+  const auto look = [&](Number x) {
+    const double square = squared(x);
+    if (!(square <= 1.7e308)) worst[2] = 1;
+    return square;
+  };
+  for (std::int64_t i = team.first(); i < p.w; i += team.step()) {
+    const double square = real_part(load_number<Number>(gram_w, i * p.w + i));
+    scale[i] = square > 0 ? 1 / std::sqrt(square) : 0;
+    worst[1] = -square > worst[1] ? -square : worst[1];
+    look(load_number<Number>(gram_w, i * p.w + i));
+  }
+  team.wait();  // all of `scale` is there
+  for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
+    const double cosine2 = look(load_number<Number>(gram_q, e)) * scale[e % p.w] * scale[e % p.w];
+    worst[0] = cosine2 > worst[0] ? cosine2 : worst[0];
+  }
+  for (std::int64_t e = team.first(); e < p.w * p.w; e += team.step()) {
+    const std::int64_t i = e / p.w;
+    const std::int64_t l = e % p.w;
+    if (l < i) continue;  // the lower triangle becomes L^-1
+    const double both = scale[i] * scale[l];
+    Number sum = load_number<Number>(gram_w, e);
+    if (l > i) {
+      const double cosine2 = look(sum) * both * both;
+      worst[0] = cosine2 > worst[0] ? cosine2 : worst[0];
+    }
+    for (std::int64_t row = 0; row < p.q; ++row) {
+      sum = sum - conjugate(load_number<Number>(gram_q, row * p.w + i)) *
+                      load_number<Number>(gram_q, row * p.w + l);
+    }
+    t[e] = both * sum;
+  }
+  for (double& value : worst)
+    value = team.most(value);
+  team.wait();  // T is there
+
+  double least = 1;
+  std::int32_t lifted = 0;
+  std::int32_t empty = 0;
+  for (std::int64_t j = 0; j < p.w; ++j) {  // alike in all threads
+    const Number* const pivot_row = t + j * p.w;
+    double pivot = real_part(pivot_row[j]);
+    const bool none = scale[j] == 0;
+    empty += none ? 1 : 0;
+    if (!none && !(pivot > p.roundoff)) ++lifted;
+    if (none || !(pivot > p.roundoff)) pivot = p.roundoff;
+    if (!none && pivot < least) least = pivot;
+    for (std::int64_t i = j + 1 + team.row(); i < p.w; i += team.rows()) {
+      Number* const row = t + i * p.w;
+      const Number factor = (1 / pivot) * conjugate(pivot_row[i]);
+      for (std::int64_t c = team.lane(); c < p.w; c += team.lanes()) {
+        if (c < j || c >= i) {
+          row[c] = row[c] - factor * pivot_row[c];
+        } else if (c == j) {
+          row[c] = -1.0 * factor;  // between j and i: the lower triangle, which holds nothing yet
+        }
+      }
+    }
+    team.wait();  // row j + 1 is complete before it is read as a pivot's
+  }
+
+  // C_W: column l is row l of L^-1, conjugated, over the root of its pivot.
+  for (std::int64_t e = team.first(); e < p.w * p.w; e += team.step()) {
+    const std::int64_t i = e / p.w;
+    const std::int64_t l = e % p.w;
+    Number c = t[e];  // its type's zero, where i > l
+    c = 0.0 * c;
+    if (i <= l && scale[l] != 0) {
+      const double diagonal = real_part(t[l * p.w + l]);
+      const double pivot = diagonal > p.roundoff ? diagonal : p.roundoff;
+      const double over = scale[i] / std::sqrt(pivot);
+      if (i == l) {
+        if constexpr (sizeof(Number) == sizeof(double)) {
+          c = over;
+        } else {
+          c = {over, 0};
+        }
+      } else {
+        c = over * conjugate(t[l * p.w + i]);
+      }
+    }
+    store_number(c, p.coefficients, (p.w_row + i) * p.w + l);
+  }
+  team.wait();  // C_W is there
+  for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
+    const std::int64_t row = e / p.w;
+    const std::int64_t l = e % p.w;
+    Number sum = 0.0 * load_number<Number>(gram_q, e);
+    for (std::int64_t i = 0; i <= l; ++i) {
+      sum = sum - load_number<Number>(gram_q, row * p.w + i) *
+                      load_number<Number>(p.coefficients, (p.w_row + i) * p.w + l);
+    }
+    store_number(sum, p.coefficients, (p.q_row + row) * p.w + l);
+  }
+  if (team.first() == 0) {
+    *p.report = {std::sqrt(worst[0]), least, -worst[1], lifted, empty, worst[2] > 0 ? 1 : 0, 0};
+  }
+}
+
+}  // namespace lanky::solvers

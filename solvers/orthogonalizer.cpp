@@ -1,0 +1,110 @@
+#include "solvers/orthogonalizer.hpp"
+
+#include <cmath>
+#include <complex>
+#include <lanky/dtype.hpp>
+#include <lanky/error.hpp>
+
+#include "core/text.hpp"
+
+namespace lanky::solvers {
+
+template <class T>
+Orthogonalizer<T>::Orthogonalizer(const Stream& stream, BlockWork<T>& work, Products<T>& products,
+                                  const LinearOperator<T>& b, std::int64_t rows,
+                                  std::int64_t columns, std::int64_t beside, Allocator* allocator)
+    : stream_(stream),
+      work_(work),
+      products_(products),
+      b_(b),
+      bw_(stream, b ? rows : 0, columns, Layout::row, 0, allocator),
+      gram_(stream, (columns + beside) * columns, allocator),
+      coefficients_(stream, (columns + beside) * columns, allocator),
+      report_(stream, 1, allocator),
+      squares_(stream, columns, allocator) {
+  work_.prepare(columns);
+}
+
+template <class T>
+void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side side,
+                               PassReport* report) {
+  const MatrixView<const T> both = columns_of(matrix, blocks.first(side), blocks.all());
+  MatrixView<const T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
+  if (b_) {
+    const MatrixView<T> bw = columns_of(bw_.view(), 0, blocks.w);
+    b_.apply(stream_, w, bw);
+    w = bw;
+  }
+  products_.gram(both, w, square(gram_, blocks));
+  // Rounding of a gram product of unit vectors: sums of many terms, whose errors mostly cancel.
+  constexpr double kOverRoundoff = 32;
+  work_.orthogonal_pass({.q = blocks.q,
+                         .w = blocks.w,
+                         .q_row = blocks.q_row(side),
+                         .w_row = blocks.w_row(side),
+                         .gram = parts_of(gram_.data()),
+                         .coefficients = parts_of(coefficients_.data()),
+                         .roundoff = kOverRoundoff * unit_roundoff(kDType<T>),
+                         .report = report});
+}
+
+template <class T>
+Side Orthogonalizer<T>::pass(MatrixView<T> matrix, const Blocks& blocks, Side from,
+                             PassReport* report) {
+  factor(matrix, blocks, from, report);
+  products_.update(columns_of(matrix, blocks.first(from), blocks.all()),
+                   square(coefficients_, blocks),
+                   columns_of(matrix, blocks.w_first(other(from)), blocks.w));
+  return other(from);
+}
+
+template <class T>
+void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side,
+                                MatrixView<T> target, PassReport* report) {
+  factor(matrix, blocks, side, report);
+  products_.update(columns_of(matrix, blocks.first(side), blocks.all()),
+                   square(coefficients_, blocks),
+                   columns_of(target, blocks.w_first(side), blocks.w));
+}
+
+template <class T>
+Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from) {
+  constexpr int kMostPasses = 12;
+  for (int i = 0; i < kMostPasses; ++i) {
+    from = pass(matrix, blocks, from, report_.data());
+    if (accept(report_.to_host().front(), matrix, blocks, from)) return from;
+  }
+  throw Error(ErrorCode::invalid_argument,
+              concat(blocks.w, " vectors could not be made orthonormal to ", blocks.q,
+                     " others in ", kMostPasses, " passes: B is singular or far from definite"));
+}
+
+template <class T>
+bool Orthogonalizer<T>::accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks,
+                               Side side) {
+  if (report.broken != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "vectors have elements that are NaN or Inf: the operators, the preconditioner or "
+                "the start vectors have");
+  }
+  if (report.least_square < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("B is not positive definite: x^H B x = ", report.least_square));
+  }
+  if (report.empty > 0) {  // which ones, their lengths tell
+    const MatrixView<T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
+    work_.dots(read_only(w), read_only(w), squares_.data());
+    const std::vector<double> squares = squares_.to_host();
+    for (std::int64_t j = 0; j < blocks.w; ++j) {
+      if (squares[static_cast<std::size_t>(j)] == 0)
+        work_.fill_random(0x5eed + ++fills_, j, columns_of(w, j, 1));
+    }
+  }
+  return report.deviation < kNear && report.lifted == 0 && report.empty == 0;
+}
+
+#define LANKY_INSTANTIATE(T) template class Orthogonalizer<T>;
+LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::solvers

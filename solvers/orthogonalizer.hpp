@@ -1,0 +1,91 @@
+// Orthogonalizes a block W of columns against others, Q, and within itself, for the inner product
+// of the identity or of B: passes of block Gram-Schmidt, each a gram product, a small factor and an
+// update (solvers/orthogonal_factor.hpp), until one finds W near orthonormal.
+//
+// Q and W are columns of one matrix by rows that stand side by side. A pass reads W on one side of
+// Q and writes it to the other side, so that no product overwrites what it reads:
+//
+//     | W | Q |   |   ->   |   | Q | W |   ->   | W | Q |   |
+#pragma once
+
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/linear_operator.hpp>
+#include <lanky/view.hpp>
+#include <vector>
+
+#include "solvers/block_work.hpp"
+#include "solvers/products.hpp"
+
+namespace lanky::solvers {
+
+enum class Side : std::uint8_t { left, right };
+
+constexpr Side other(Side side) noexcept {
+  return side == Side::left ? Side::right : Side::left;
+}
+
+/// Where Q stands in a matrix, and how many columns W has.
+struct Blocks {
+  std::int64_t q_first = 0;
+  std::int64_t q = 0;
+  std::int64_t w = 0;
+
+  constexpr std::int64_t w_first(Side side) const noexcept {
+    return side == Side::left ? q_first - w : q_first + q;
+  }
+  /// The first column of Q and W together.
+  constexpr std::int64_t first(Side side) const noexcept {
+    return side == Side::left ? q_first - w : q_first;
+  }
+  constexpr std::int64_t all() const noexcept { return q + w; }
+  /// Rows of W and of Q where both are taken together.
+  constexpr std::int64_t w_row(Side side) const noexcept { return side == Side::left ? 0 : q; }
+  constexpr std::int64_t q_row(Side side) const noexcept { return side == Side::left ? w : 0; }
+};
+
+template <class T>
+class Orthogonalizer {
+ public:
+  /// For W of up to `columns` columns beside up to `beside` columns of Q. `b` may be none.
+  Orthogonalizer(const Stream& stream, BlockWork<T>& work, Products<T>& products,
+                 const LinearOperator<T>& b, std::int64_t rows, std::int64_t columns,
+                 std::int64_t beside, Allocator* allocator);
+
+  /// W of `from` to the side that it returns; `report` is memory of the device. Waits for nothing.
+  Side pass(MatrixView<T> matrix, const Blocks& blocks, Side from, PassReport* report);
+  /// The same, from `matrix` to `target`, where W stands in the same place.
+  void pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side, MatrixView<T> target,
+               PassReport* report);
+
+  /// Passes until one has found W near orthonormal, and returns on which side W is. Columns that
+  /// are zero, or nothing but others, become random. Waits. Throws Error(invalid_argument) where B
+  /// is not positive definite, or elements are NaN or Inf.
+  Side orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from);
+  /// After `report` of a pass that left W on side `side`, whether W is orthonormal; fills zero
+  /// columns, throws as orthogonalize().
+  bool accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks, Side side);
+
+  /// Cosines up to which a pass leaves W orthonormal to rounding.
+  static constexpr double kNear = 0.1;
+
+ private:
+  /// C of a pass, from what `gram_` is of Q and W of `side`.
+  void factor(MatrixView<T> matrix, const Blocks& blocks, Side side, PassReport* report);
+  MatrixView<T> square(Buffer<T>& buffer, const Blocks& blocks) {
+    return {buffer.data(), blocks.all(), blocks.w, blocks.w, Layout::row};
+  }
+
+  Stream stream_;
+  BlockWork<T>& work_;
+  Products<T>& products_;
+  LinearOperator<T> b_;
+  Matrix<T> bw_;            // [rows, columns], where there is a B
+  Buffer<T> gram_;          // [q + w, w]
+  Buffer<T> coefficients_;  // [q + w, w]
+  Buffer<PassReport> report_;
+  Buffer<double> squares_;   // [columns]
+  std::uint64_t fills_ = 0;  // random columns so far
+};
+
+}  // namespace lanky::solvers

@@ -1,0 +1,34 @@
+// A matrix of a few hundred rows in host memory, by columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lanky::solvers {
+
+template <class W>
+class SmallMatrix {
+ public:
+  SmallMatrix() = default;
+  SmallMatrix(std::int64_t rows, std::int64_t cols)
+      : rows_(rows), cols_(cols), data_(static_cast<std::size_t>(rows * cols)) {}
+
+  std::int64_t rows() const noexcept { return rows_; }
+  std::int64_t cols() const noexcept { return cols_; }
+  W* data() noexcept { return data_.data(); }
+  const W* data() const noexcept { return data_.data(); }
+  W& operator()(std::int64_t i, std::int64_t j) {
+    return data_[static_cast<std::size_t>(i + j * rows_)];
+  }
+  const W& operator()(std::int64_t i, std::int64_t j) const {
+    return data_[static_cast<std::size_t>(i + j * rows_)];
+  }
+
+ private:
+  std::int64_t rows_ = 0;
+  std::int64_t cols_ = 0;
+  std::vector<W> data_;
+};
+
+}  // namespace lanky::solvers
