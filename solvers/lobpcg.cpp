@@ -80,6 +80,10 @@ class Lobpcg {
     return std::max(tolerance_ * std::abs(theta_[j]), kRoundings * roundoff_ * norm_);
   }
 
+  template <class E>
+  E* told_at(std::int64_t place) {
+    return reinterpret_cast<E*>(told_buffer_.data() + place);
+  }
   MatrixView<T> s() { return s_[now_].view(); }
   MatrixView<T> as() { return as_[now_].view(); }
   MatrixView<T> x() { return columns_of(s(), at_.x_first(), at_.b); }
@@ -109,7 +113,8 @@ class Lobpcg {
 
   // What the device tells the host after a step, and the host the device before one.
   struct Told {
-    std::int64_t squares;  // [b] doubles
+    std::int64_t squares;  // [b] doubles, |A x - theta B x|^2
+    std::int64_t lengths;  // [b] doubles, |x|^2
     std::int64_t reports;  // [kPasses]
     std::int64_t gram;
     std::int64_t bytes;
@@ -179,7 +184,8 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       told_buffer_(stream, 0),
       said_buffer_(stream, 0) {
   const std::int64_t basis = at_.c + 3 * block;
-  told_.reports = aligned(block * std::int64_t{sizeof(double)});
+  told_.lengths = aligned(block * std::int64_t{sizeof(double)});
+  told_.reports = told_.lengths + aligned(block * std::int64_t{sizeof(double)});
   told_.gram = aligned(told_.reports + kPasses * std::int64_t{sizeof(PassReport)});
   told_.bytes = told_.gram + basis * 2 * block * std::int64_t{sizeof(T)};
   said_.positions = aligned(block * std::int64_t{sizeof(double)});
@@ -236,7 +242,7 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
 template <class T>
 void Lobpcg<T>::refresh() {
   const Blocks blocks = at_.restart();
-  auto* const report = reinterpret_cast<PassReport*>(told_buffer_.data() + told_.reports);
+  auto* const report = told_at<PassReport>(told_.reports);
   for (bool done = false; !done; now_ = 1 - now_) {
     orthogonalizer_.pass_to(s(), blocks, Side::right, s_[1 - now_].view(), report);
     read_report();
@@ -247,9 +253,8 @@ void Lobpcg<T>::refresh() {
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
   const MatrixView<T> product = columns_of(as(), 0, blocks.w);
   problem_.a.apply(stream_, basis, product);
-  products_.gram(
-      read_only(basis), read_only(product),
-      {reinterpret_cast<T*>(told_buffer_.data() + told_.gram), blocks.w, blocks.w, Layout::row});
+  products_.gram(read_only(basis), read_only(product),
+                 {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
   const SmallMatrix<W> h = read_gram(blocks.w, blocks.w);
   check_self_adjoint(h, roundoff_, "A");
@@ -341,34 +346,35 @@ void Lobpcg<T>::search_directions() {
   if (problem_.b) {
     problem_.b.apply(stream_, x(), bx_.view());
     bx = bx_.view();
+    work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
   }
   const MatrixView<T> rest = problem_.preconditioner ? columns_of(rest_.view(), 0, at_.w) : w();
   work_->residual(read_only(ax()), bx,
                   reinterpret_cast<const double*>(said_buffer_.data() + said_.theta),
                   reinterpret_cast<const std::int32_t*>(said_buffer_.data() + said_.positions),
-                  rest, reinterpret_cast<double*>(told_buffer_.data() + told_.squares));
+                  rest, told_at<double>(told_.squares));
   if (problem_.preconditioner) problem_.preconditioner.apply(stream_, rest, w());
 }
 
 template <class T>
 void Lobpcg<T>::iterate() {
   search_directions();
-  auto* const reports = reinterpret_cast<PassReport*>(told_buffer_.data() + told_.reports);
+  auto* const reports = told_at<PassReport>(told_.reports);
   for (int pass = 0; pass < passes_; ++pass)
     at_.side = orthogonalizer_.pass(s(), at_.blocks(), at_.side, reports + pass);
   const auto multiply = [&] {
     problem_.a.apply(stream_, w(), aw());
     const Blocks blocks = at_.blocks();
-    products_.gram(
-        read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
-        {reinterpret_cast<T*>(told_buffer_.data() + told_.gram), blocks.all(), at_.w, Layout::row});
+    products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())),
+                   read_only(aw()), {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
     read_report();
   };
   multiply();
   const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
+  const auto* const lengths = reinterpret_cast<const double*>(told_host_.data() + told_.lengths);
   residuals_.assign(squares, squares + at_.b);
-  for (double& residual : residuals_)
-    residual = std::sqrt(residual);
+  for (std::size_t j = 0; j < residuals_.size(); ++j)
+    residuals_[j] = std::sqrt(residuals_[j] / (problem_.b ? lengths[j] : 1));
   if (finished()) return;
 
   PassReport last[kPasses];
@@ -415,8 +421,9 @@ bool Lobpcg<T>::finished() {
     if (!std::isfinite(residuals_[at])) {
       throw Error(ErrorCode::invalid_argument, "A X has elements that are NaN or Inf");
     }
-    const double share = residuals_[at] / target(at);
-    progress.converged += share <= 1 ? 1 : 0;
+    const bool done = residuals_[at] <= target(at);
+    const double share = done && residuals_[at] == 0 ? 0 : residuals_[at] / target(at);
+    progress.converged += done ? 1 : 0;
     progress.residual = std::max(progress.residual, share);
   }
   progress.residual *= tolerance_;

@@ -107,13 +107,15 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     const Number* const pivot_row = t + j * p.w;
     double pivot = real_part(pivot_row[j]);
     const bool none = scale[j] == 0;
+    const bool weak = none || !(pivot > p.roundoff);  // nothing but rounding is left of column j
     empty += none ? 1 : 0;
-    if (!none && !(pivot > p.roundoff)) ++lifted;
-    if (none || !(pivot > p.roundoff)) pivot = p.roundoff;
+    lifted += weak && !none ? 1 : 0;
+    if (weak) pivot = p.roundoff;
     if (!none && pivot < least) least = pivot;
     for (std::int64_t i = j + 1 + team.row(); i < p.w; i += team.rows()) {
       Number* const row = t + i * p.w;
-      const Number factor = (1 / pivot) * conjugate(pivot_row[i]);
+      // Others take nothing of a weak column, whose row is noise: the next pass sees it anew.
+      const Number factor = (weak ? 0 : 1 / pivot) * conjugate(pivot_row[i]);
       for (std::int64_t c = team.lane(); c < p.w; c += team.lanes()) {
         if (c < j || c >= i) {
           row[c] = row[c] - factor * pivot_row[c];

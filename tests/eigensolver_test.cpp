@@ -1,0 +1,460 @@
+// LOBPCG on every executor, beside known spectra and dense solutions; residuals of results are
+// computed here anew, on the host.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <lanky/lanky.hpp>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "solvers/dense_eigen.hpp"
+#include "solvers/number.hpp"
+#include "support/executor.hpp"
+#include "support/expect_error.hpp"
+
+namespace lanky {
+namespace {
+
+using solvers::Wide;
+
+template <class T>
+class Eigensolver : public ::testing::Test {};
+#ifdef __SANITIZE_ADDRESS__
+using VectorCases = ::testing::Types<testing::On<DeviceKind::cpu, double>,
+                                     testing::On<DeviceKind::cpu, std::complex<float>>>;
+#else
+using VectorCases =
+    ::testing::Types<testing::On<DeviceKind::cpu, double>, testing::On<DeviceKind::cpu, float>,
+                     testing::On<DeviceKind::cpu, std::complex<float>>,
+                     testing::On<DeviceKind::cpu, std::complex<double>>,
+                     testing::On<DeviceKind::cuda, double>, testing::On<DeviceKind::cuda, float>,
+                     testing::On<DeviceKind::cuda, std::complex<float>>,
+                     testing::On<DeviceKind::cuda, std::complex<double>>>;
+#endif
+TYPED_TEST_SUITE(Eigensolver, VectorCases, testing::OnName);
+
+template <class T>
+constexpr bool kDouble = sizeof(solvers::RealOf<T>) == sizeof(double);
+
+template <class T>
+T element(double re, double im) {
+  if constexpr (solvers::kParts<T> == 2) {
+    return T(static_cast<solvers::RealOf<T>>(re), static_cast<solvers::RealOf<T>>(im));
+  } else {
+    return static_cast<T>(re);
+  }
+}
+
+template <class T>
+Wide<T> adjoint(T x) {
+  if constexpr (solvers::kParts<T> == 2) {
+    return std::conj(static_cast<Wide<T>>(x));
+  } else {
+    return static_cast<double>(x);
+  }
+}
+
+/// A matrix from f(i, j), where that is not zero.
+template <class T, class F>
+CsrMatrix<T> matrix(std::int64_t n, std::int64_t reach, const F& f) {
+  CsrMatrix<T> a;
+  a.rows = a.cols = n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = std::max<std::int64_t>(0, i - reach); j <= std::min(n - 1, i + reach);
+         ++j) {
+      const T value = f(i, j);
+      if (value == T{}) continue;
+      a.col_indices.push_back(static_cast<std::int32_t>(j));
+      a.values.push_back(value);
+    }
+    a.row_offsets.push_back(static_cast<std::int64_t>(a.values.size()));
+  }
+  return a;
+}
+
+/// The Laplacian of a path, ends held; complex ones turn by a phase, which leaves the spectrum.
+template <class T>
+CsrMatrix<T> path(std::int64_t n) {
+  return matrix<T>(n, 1, [](std::int64_t i, std::int64_t j) {
+    if (i == j) return element<T>(2, 0);
+    if constexpr (solvers::kParts<T> == 1) return element<T>(-1, 0);
+    return element<T>(-std::cos(0.7), i < j ? -std::sin(0.7) : std::sin(0.7));
+  });
+}
+
+/// Its eigenvalues, from the smallest on (j = 1).
+double path_value(std::int64_t n, std::int64_t j) {
+  return 2 - 2 * std::cos(std::numbers::pi * static_cast<double>(j) / static_cast<double>(n + 1));
+}
+
+template <class T>
+CsrMatrix<T> diagonal(const std::vector<double>& values) {
+  return matrix<T>(static_cast<std::int64_t>(values.size()), 0,
+                   [&](std::int64_t i, std::int64_t /*j*/) {
+                     return element<T>(values[static_cast<std::size_t>(i)], 0);
+                   });
+}
+
+/// A band of random numbers, self-adjoint.
+template <class T>
+CsrMatrix<T> random_band(std::int64_t n, std::int64_t reach, unsigned seed, double on_diagonal) {
+  return matrix<T>(n, reach, [=](std::int64_t i, std::int64_t j) {
+    std::mt19937 random(seed + static_cast<unsigned>(std::min(i, j) * n + std::max(i, j)));
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const double re = uniform(random);
+    const double im = uniform(random);
+    if (i == j) return element<T>(re + on_diagonal, 0);
+    return element<T>(re, i < j ? im : -im);
+  });
+}
+
+template <class T>
+std::vector<Wide<T>> multiply(const CsrMatrix<T>& a, const std::vector<T>& x) {
+  std::vector<Wide<T>> y(static_cast<std::size_t>(a.rows));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    for (auto e = static_cast<std::size_t>(a.row_offsets[i]);
+         e < static_cast<std::size_t>(a.row_offsets[i + 1]); ++e)
+      y[i] += static_cast<Wide<T>>(a.values[e]) *
+              static_cast<Wide<T>>(x[static_cast<std::size_t>(a.col_indices[e])]);
+  }
+  return y;
+}
+
+template <class T>
+std::vector<T> column(const std::vector<T>& rows, std::int64_t cols, std::int64_t j) {
+  std::vector<T> x;
+  for (std::size_t i = static_cast<std::size_t>(j); i < rows.size();
+       i += static_cast<std::size_t>(cols))
+    x.push_back(rows[i]);
+  return x;
+}
+
+template <class T>
+struct Expectation {
+  const CsrMatrix<T>* a;
+  const CsrMatrix<T>* b = nullptr;
+  double tolerance = kDouble<T> ? 1e-8 : 1e-4;
+};
+
+/// Residuals within the tolerance and as told, vectors (B-)orthonormal, values in order.
+template <class T>
+void expect_pairs(const EigenResult<T>& result, const Expectation<T>& expected, EigenEnd end) {
+  const auto k = static_cast<std::int64_t>(result.values.size());
+  const std::vector<T> rows = result.vectors.buffer().to_host();
+  const double roundoff = unit_roundoff(kDType<T>);
+  const double hidden = 64 * roundoff * result.norm;
+  std::vector<std::vector<Wide<T>>> mass;
+  for (std::int64_t j = 0; j < k; ++j) {
+    const auto at = static_cast<std::size_t>(j);
+    const std::vector<T> x = column(rows, k, j);
+    const std::vector<Wide<T>> ax = multiply(*expected.a, x);
+    const std::vector<Wide<T>> bx =
+        expected.b != nullptr ? multiply(*expected.b, x) : std::vector<Wide<T>>(x.begin(), x.end());
+    double rest = 0;
+    double length = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      rest += std::norm(ax[i] - result.values[at] * bx[i]);
+      length += std::norm(static_cast<Wide<T>>(x[i]));
+    }
+    const double residual = std::sqrt(rest / length);
+    EXPECT_LE(residual, expected.tolerance * std::abs(result.values[at]) + hidden) << "pair " << j;
+    EXPECT_NEAR(residual, result.residuals[at], 0.01 * residual + hidden) << "pair " << j;
+    mass.push_back(bx);
+    for (std::int64_t i = 0; i <= j; ++i) {
+      const std::vector<T> other = column(rows, k, i);
+      Wide<T> product{};
+      for (std::size_t e = 0; e < other.size(); ++e)
+        product += adjoint(other[e]) * bx[e];
+      EXPECT_NEAR(std::abs(product), i == j ? 1 : 0, 1e5 * roundoff) << i << ", " << j;
+    }
+    if (j > 0) {
+      const double step = result.values[at] - result.values[at - 1];
+      EXPECT_GE(end == EigenEnd::smallest ? step : -step, -hidden);
+    }
+  }
+}
+
+/// The values are those of a dense solution, from the end on.
+template <class T>
+void expect_values(const EigenResult<T>& result, std::vector<double> known, EigenEnd end,
+                   double allowed) {
+  std::sort(known.begin(), known.end());
+  if (end == EigenEnd::largest) std::reverse(known.begin(), known.end());
+  for (std::size_t j = 0; j < result.values.size(); ++j)
+    EXPECT_NEAR(result.values[j], known[j], allowed) << "value " << j;
+}
+
+template <class T>
+std::vector<double> dense_values(const CsrMatrix<T>& a, const CsrMatrix<T>* b = nullptr) {
+  const auto small = [](const CsrMatrix<T>& from) {
+    solvers::SmallMatrix<Wide<T>> to(from.rows, from.cols);
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+      for (auto e = static_cast<std::size_t>(from.row_offsets[static_cast<std::size_t>(i)]);
+           e < static_cast<std::size_t>(from.row_offsets[static_cast<std::size_t>(i) + 1]); ++e)
+        to(i, from.col_indices[e]) += static_cast<Wide<T>>(from.values[e]);
+    }
+    return to;
+  };
+  return solvers::constrained_eigen<Wide<T>>(
+             small(a), b == nullptr ? solvers::SmallMatrix<Wide<T>>() : small(*b), {})
+      .values;
+}
+
+EXECUTOR_TEST(Eigensolver, BothEndsOfAPath) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  constexpr std::int64_t kN = 300;
+  const CsrMatrix<T> a = path<T>(kN);
+  for (const EigenEnd end : {EigenEnd::smallest, EigenEnd::largest}) {
+    const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};
+    EigenOptions options;
+    options.k = 5;
+    options.end = end;
+    const EigenResult<T> result = lobpcg(stream, problem, options);
+    EXPECT_EQ(result.status, SolverStatus::converged);
+    EXPECT_EQ(result.converged, 5);
+    EXPECT_EQ(result.history.size(), static_cast<std::size_t>(result.iterations));
+    EXPECT_NEAR(result.norm, 4, 0.5);
+    expect_pairs(result, Expectation<T>{&a}, end);
+    for (std::int64_t j = 0; j < 5; ++j) {
+      const double known = path_value(kN, end == EigenEnd::smallest ? j + 1 : kN - j);
+      EXPECT_NEAR(result.values[static_cast<std::size_t>(j)], known,
+                  result.bounds[static_cast<std::size_t>(j)]);
+    }
+  }
+}
+
+EXECUTOR_TEST(Eigensolver, PencilWithPreconditioner) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  const CsrMatrix<T> a = random_band<T>(400, 4, 1, 5);
+  const CsrMatrix<T> b = random_band<T>(400, 2, 2, 4);
+  const std::vector<double> known = dense_values(a, &b);
+  for (const std::int64_t block : {0, 1, 7, 64}) {
+    EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8),
+                            .b = make_operator(stream, b.view(), 8)};
+    if (block > 0) problem.preconditioner = block_jacobi(stream, a.view(), block);
+    EigenOptions options;
+    options.k = 7;
+    const EigenResult<T> result = lobpcg(stream, problem, options);
+    EXPECT_EQ(result.status, SolverStatus::converged);
+    expect_pairs(result, Expectation<T>{&a, &b}, EigenEnd::smallest);
+    expect_values(result, known, EigenEnd::smallest, kDouble<T> ? 1e-9 : 2e-4);
+  }
+}
+
+/// Eigenvalues that solvers have been reported to miss: equal ones, clusters, zeros, a large range.
+EXECUTOR_TEST(Eigensolver, HardSpectra) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  constexpr std::size_t kN = 200;
+  struct Case {
+    const char* name;
+    std::int64_t k;
+    std::function<double(std::size_t)> value;
+  };
+  const Case cases[] = {
+      {"identity", 6, [](std::size_t) { return 1.0; }},
+      {"zero", 6, [](std::size_t) { return 0.0; }},
+      {"two values", 20, [](std::size_t i) { return i % 10 == 0 ? 50.0 : 1.0; }},
+      {"rank 3", 8, [](std::size_t i) { return i < 3 ? 1.0 + static_cast<double>(i) : 0.0; }},
+      {"linear", 10, [](std::size_t i) { return 1 + 999 * static_cast<double>(i) / (kN - 1); }},
+      {"inverse", 10, [](std::size_t i) { return 1 / (1 + static_cast<double>(i)); }},
+      {"indefinite", 10, [](std::size_t i) { return static_cast<double>(i) - 100; }},
+      {"clusters", 12,
+       [](std::size_t i) {
+         return std::floor(static_cast<double>(i) / 5) + 1e-7 * static_cast<double>(i % 5);
+       }},
+  };
+  for (const Case& spectrum : cases) {
+    SCOPED_TRACE(spectrum.name);
+    std::vector<double> values(kN);
+    for (std::size_t i = 0; i < kN; ++i)
+      values[(i * 37) % kN] = spectrum.value(i);
+    const CsrMatrix<T> a = diagonal<T>(values);
+    for (const EigenEnd end : {EigenEnd::smallest, EigenEnd::largest}) {
+      const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};
+      EigenOptions options;
+      options.k = spectrum.k;
+      options.end = end;
+      const EigenResult<T> result = lobpcg(stream, problem, options);
+      EXPECT_EQ(result.status, SolverStatus::converged) << (end == EigenEnd::smallest ? "s" : "l");
+      EXPECT_EQ(result.converged, spectrum.k);
+      expect_pairs(result, Expectation<T>{&a}, end);
+      const double largest =
+          std::abs(*std::max_element(values.begin(), values.end(),
+                                     [](double x, double y) { return std::abs(x) < std::abs(y); }));
+      expect_values(result, values, end, (kDouble<T> ? 1e-9 : 3e-4) * largest);
+    }
+  }
+}
+
+EXECUTOR_TEST(Eigensolver, AllSizesAndBlocks) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  for (const std::int64_t n : {1, 2, 5, 30, 61, 150}) {
+    const CsrMatrix<T> a = random_band<T>(n, 3, 7, 0);
+    const std::vector<double> known = dense_values(a);
+    for (const std::int64_t k : {std::int64_t{1}, std::int64_t{3}, n / 2, n - 1, n}) {
+      if (k < 1 || k > n) continue;
+      for (const std::int64_t block : {std::int64_t{0}, k, k + 3}) {
+        SCOPED_TRACE(::testing::Message() << "n " << n << ", k " << k << ", block " << block);
+        const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};
+        EigenOptions options;
+        options.k = k;
+        options.block_size = block;
+        const EigenResult<T> result = lobpcg(stream, problem, options);
+        EXPECT_EQ(result.status, SolverStatus::converged);
+        expect_pairs(result, Expectation<T>{&a}, EigenEnd::smallest);
+        expect_values(result, known, EigenEnd::smallest, kDouble<T> ? 1e-9 : 3e-4);
+      }
+    }
+  }
+}
+
+EXECUTOR_TEST(Eigensolver, ConstraintsAndStart) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  for (const std::int64_t n : {30, 400}) {  // dense, and iterated
+    const CsrMatrix<T> a = random_band<T>(n, 3, 11, 4);
+    const CsrMatrix<T> b = random_band<T>(n, 1, 12, 4);
+    const std::vector<double> known = dense_values(a, &b);
+    EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8),
+                            .b = make_operator(stream, b.view(), 8)};
+    EigenOptions options;
+    options.k = 3;
+    const EigenResult<T> first = lobpcg(stream, problem, options);
+    expect_values(first, known, EigenEnd::smallest, kDouble<T> ? 1e-9 : 3e-4);
+    problem.constraints = first.vectors.view();
+    // Dependent start vectors: the same column thrice, and one of zeros.
+    std::vector<T> start(static_cast<std::size_t>(4 * n));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      for (std::size_t j = 0; j < 3; ++j)
+        start[4 * i + j] = element<T>(std::sin(static_cast<double>(i)), 0);
+    }
+    Matrix<T> device_start(stream, n, 4, Layout::row);
+    device_start.buffer().copy_from(start);
+    problem.start = device_start;
+    const EigenResult<T> next = lobpcg(stream, problem, options);
+    EXPECT_EQ(next.status, SolverStatus::converged);
+    expect_values(next, {known.begin() + 3, known.end()}, EigenEnd::smallest,
+                  kDouble<T> ? 1e-8 : 1e-3);
+  }
+}
+
+EXECUTOR_TEST(Eigensolver, SameBits) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  const CsrMatrix<T> a = random_band<T>(500, 5, 3, 1);
+  const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8),
+                                .preconditioner = jacobi(stream, a.view())};
+  const EigenResult<T> one = lobpcg(stream, problem);
+  const EigenResult<T> two = lobpcg(stream, problem);
+  EXPECT_EQ(one.values, two.values);
+  EXPECT_EQ(one.iterations, two.iterations);
+  EXPECT_EQ(one.vectors.buffer().to_host(), two.vectors.buffer().to_host());
+}
+
+EXECUTOR_TEST(Eigensolver, StopsAndGivesUp) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  const CsrMatrix<T> a = path<T>(2000);
+  const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};
+  EigenOptions options;
+  options.k = 4;
+  options.max_iterations = 9;
+  const EigenResult<T> few = lobpcg(stream, problem, options);
+  EXPECT_EQ(few.status, SolverStatus::iterations_exhausted);
+  EXPECT_EQ(few.iterations, 9);
+  EXPECT_LT(few.converged, 4);
+  expect_pairs(few, Expectation<T>{&a, nullptr, std::numeric_limits<double>::infinity()},
+               EigenEnd::smallest);
+
+  std::vector<SolverProgress> seen;
+  options.progress = [&](const SolverProgress& progress) {
+    seen.push_back(progress);
+    return progress.iteration < 5;
+  };
+  const EigenResult<T> stopped = lobpcg(stream, problem, options);
+  EXPECT_EQ(stopped.status, SolverStatus::stopped);
+  ASSERT_EQ(seen.size(), 5U);
+  EXPECT_EQ(seen.back().wanted, 4);
+  EXPECT_GT(seen.back().residual, seen.back().tolerance);
+
+  options.progress = [](const SolverProgress&) -> bool { throw std::runtime_error("enough"); };
+  EXPECT_THROW(lobpcg(stream, problem, options), std::runtime_error);
+}
+
+EXECUTOR_TEST(Eigensolver, FunctionsOfTheCaller) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  const CsrMatrix<T> a = path<T>(200);
+  const SparsePlan<T> plan(stream, a.view());
+  int calls = 0;
+  const LinearOperator<T> shifted(200, 200,
+                                  [&](const Stream& on, MatrixView<const T> x, MatrixView<T> y) {
+                                    ++calls;
+                                    plan.run(on, x, y);
+                                  });
+  const EigenResult<T> result = lobpcg(stream, EigenProblem<T>{.a = shifted});
+  EXPECT_EQ(result.status, SolverStatus::converged);
+  EXPECT_GT(calls, result.iterations);
+  expect_pairs(result, Expectation<T>{&a}, EigenEnd::smallest);
+
+  const LinearOperator<T> failing(200, 200, [](const Stream&, MatrixView<const T>, MatrixView<T>) {
+    throw std::runtime_error("no product today");
+  });
+  EXPECT_THROW(lobpcg(stream, EigenProblem<T>{.a = failing}), std::runtime_error);
+}
+
+EXECUTOR_TEST(Eigensolver, RefusesBadProblems) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  const auto refuses = [&](const EigenProblem<T>& problem, const EigenOptions& options,
+                           const std::vector<std::string>& words) {
+    expect_error([&] { lobpcg(stream, problem, options); }, ErrorCode::invalid_argument, words);
+  };
+  for (const std::int64_t n : {20, 300}) {  // dense, and iterated
+    const CsrMatrix<T> good = path<T>(n);
+    const auto op = [&](const CsrMatrix<T>& a) { return make_operator(stream, a.view(), 8); };
+    EigenOptions options;
+    options.k = 4;
+    CsrMatrix<T> bad = good;
+    bad.values[1] = element<T>(5, 0);
+    refuses({.a = op(bad)}, options, {"A is not self-adjoint"});
+    bad = good;
+    bad.values[3] = element<T>(std::numeric_limits<double>::quiet_NaN(), 0);
+    refuses({.a = op(bad)}, options, {"NaN"});
+    bad = good;
+    bad.values[0] = element<T>(std::numeric_limits<double>::infinity(), 0);
+    refuses({.a = op(bad)}, options, {"Inf"});
+    std::vector<double> values(static_cast<std::size_t>(n), 1.0);
+    values[7] = -2000;
+    refuses({.a = op(good), .b = op(diagonal<T>(values))}, options, {"B is not positive definite"});
+    refuses({.a = op(good), .b = op(path<T>(n + 1))}, options, {"B is", "needed"});
+    refuses({.a = LinearOperator<T>()}, options, {"without A"});
+    EigenOptions wrong = options;
+    wrong.k = n + 1;
+    refuses({.a = op(good)}, wrong, {std::to_string(n + 1), std::to_string(n)});
+    wrong.k = 0;
+    refuses({.a = op(good)}, wrong, {"0 eigenpairs"});
+    wrong = options;
+    wrong.block_size = 2;
+    refuses({.a = op(good)}, wrong, {"block of 2"});
+    wrong = options;
+    wrong.tolerance = -1;
+    refuses({.a = op(good)}, wrong, {"tolerance is -1"});
+    Matrix<T> by_columns(stream, n, 2);
+    by_columns.buffer().fill_zero();
+    refuses({.a = op(good), .start = by_columns}, options, {"by columns"});
+  }
+}
+
+}  // namespace
+}  // namespace lanky
