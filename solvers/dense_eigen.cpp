@@ -1,5 +1,7 @@
 #include "solvers/dense_eigen.hpp"
 
+// Small matrices are not worth a team of threads.
+#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
@@ -7,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <lanky/error.hpp>
+#include <limits>
 
 #include "core/text.hpp"
 
@@ -102,53 +105,45 @@ Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
 }
 
 template <class W>
-RitzStep<W> ritz_step(const SmallMatrix<W>& h, std::int64_t b, EigenEnd end) {
-  const Spectrum<W> all = self_adjoint_eigen(h);
+RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
+                      const std::vector<std::int32_t>& active) {
   const auto size = static_cast<std::int64_t>(all.values.size());
-  RitzStep<W> step;
-  step.norm = std::max(std::abs(all.values.front()), std::abs(all.values.back()));
-  step.x = SmallMatrix<W>(size, b);
-  for (std::int64_t j = 0; j < b; ++j) {
-    const std::int64_t from = end == EigenEnd::smallest ? j : size - 1 - j;
-    step.values.push_back(all.values[static_cast<std::size_t>(from)]);
-    std::copy_n(&all.vectors(0, from), size, &step.x(0, j));
+  Dense<W> v = map(all.vectors);
+  std::vector<double> values = all.values;
+  if (end == EigenEnd::largest) {
+    v = v.rowwise().reverse().eval();
+    std::reverse(values.begin(), values.end());
   }
+  const auto p = std::min<std::int64_t>(static_cast<std::int64_t>(active.size()), size - b);
+  RitzStep<W> step;
+  step.values.assign(values.begin(), values.begin() + b);
+  step.x = small<W>(v.leftCols(b));
+  if (p == 0) return step;
+  const auto rest = v.rightCols(size - b);
+  Dense<W> steps(size - b, p);
+  for (std::int64_t j = 0; j < p; ++j) {
+    const std::int32_t column = active[static_cast<std::size_t>(j)];
+    // Columns of V are orthogonal, so that what X's rows leave out is less its product.
+    steps.col(j).noalias() = rest.topRows(b).adjoint() * v.col(column).head(b);
+    const double length = steps.col(j).norm();
+    if (length > std::numeric_limits<double>::min()) steps.col(j) /= length;
+  }
+  // Householder reflections make Q orthonormal to rounding, however dependent the steps are.
+  const Eigen::HouseholderQR<Dense<W>> qr(steps);
+  const Dense<W> q = qr.householderQ() * Dense<W>::Identity(size - b, p);
+  step.p = small<W>(rest * q);
+  const Eigen::Map<const Eigen::VectorXd> others(values.data() + b, size - b);
+  step.p_gram = small<W>(q.adjoint() * (others.template cast<W>().asDiagonal() * q));
   return step;
 }
 
-template <class W>
-void add_directions(const SmallMatrix<W>& h, const std::vector<std::int32_t>& active,
-                    RitzStep<W>& step) {
-  const std::int64_t size = step.x.rows();
-  const std::int64_t b = step.x.cols();
-  const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(active.size()), size - b);
-  // Householder reflections make Q orthonormal to rounding, however short or dependent the
-  // directions are; where they are dependent, Q has others of the basis.
-  Dense<W> columns(size, b + count);
-  columns.leftCols(b) = map(step.x);
-  for (std::int64_t j = 0; j < count; ++j) {
-    auto direction = columns.col(b + j);
-    direction = columns.col(active[static_cast<std::size_t>(j)]);
-    direction.head(b).setZero();
-    const double length = direction.norm();
-    if (length > 0) direction /= length;
-  }
-  const Eigen::HouseholderQR<Dense<W>> qr(columns);
-  Dense<W> q = qr.householderQ() * Dense<W>::Identity(size, b + count);
-  const Dense<W> p = q.rightCols(count);
-  step.p = small<W>(p);
-  const Dense<W> full = map(h).template selfadjointView<Eigen::Upper>();
-  step.p_gram = small<W>(p.adjoint() * (full * p));
-}
-
-#define LANKY_INSTANTIATE(W)                                                            \
-  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                       \
-  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*);         \
-  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&,  \
-                                         const SmallMatrix<W>&);                        \
-  template RitzStep<W> ritz_step(const SmallMatrix<W>&, std::int64_t, EigenEnd);        \
-  template void add_directions(const SmallMatrix<W>&, const std::vector<std::int32_t>&, \
-                               RitzStep<W>&);
+#define LANKY_INSTANTIATE(W)                                                           \
+  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                      \
+  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*);        \
+  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&, \
+                                         const SmallMatrix<W>&);                       \
+  template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, EigenEnd,           \
+                                 const std::vector<std::int32_t>&);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(std::complex<double>)
 #undef LANKY_INSTANTIATE

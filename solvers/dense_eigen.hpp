@@ -31,22 +31,20 @@ Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
 template <class W>
 void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name);
 
-/// A step of LOBPCG in the small: of a basis S = [X P W] and H = S^H A S, the coefficients of the
-/// next X and P.
+/// A step of LOBPCG in the small: of a basis S = [X P W] and the spectrum of S^H A S, coefficients
+/// of the next X and P.
 template <class W>
 struct RitzStep {
   std::vector<double> values;  // of X
-  double norm = 0;             // the largest |Ritz value|
   SmallMatrix<W> x;            // [s, b]
-  SmallMatrix<W> p;            // [s, p]: S p is the part of the step that is orthogonal to S x
-  SmallMatrix<W> p_gram;       // p^H H p
+  SmallMatrix<W> p;            // [s, p]: orthonormal beside x
+  SmallMatrix<W> p_gram;       // p^H S^H A S p
 };
-/// The next X, of b columns.
+/// X has b columns, of the end that is asked for. P spans, beside the next X, the steps of its
+/// columns `active` from the X before, as far as S has room: with all eigenvectors V = [V1 V2] it
+/// is V2 Q, where Q R = V2^H (V1 less its rows of X) (Duersch et al. 2018, section 4).
 template <class W>
-RitzStep<W> ritz_step(const SmallMatrix<W>& h, std::int64_t b, EigenEnd end);
-/// Completes `step` by P, for the columns `active` of X, as far as S has room for them.
-template <class W>
-void add_directions(const SmallMatrix<W>& h, const std::vector<std::int32_t>& active,
-                    RitzStep<W>& step);
+RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
+                      const std::vector<std::int32_t>& active);
 
 }  // namespace lanky::solvers

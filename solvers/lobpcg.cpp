@@ -7,11 +7,14 @@
 #include <lanky/eigensolver.hpp>
 #include <lanky/error.hpp>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "core/arguments.hpp"
+#include "core/graph.hpp"
 #include "core/text.hpp"
 #include "solvers/block_work.hpp"
 #include "solvers/dense_eigen.hpp"
@@ -67,7 +70,11 @@ class Lobpcg {
   void start();
   void refresh();
   void iterate();
-  void rotate(const SmallMatrix<W>& h, bool with_w);
+  void rotate(const SmallMatrix<W>& h);
+  void take_turn();
+  void multiply();
+  void give_work();
+  void work();
   bool finished();
   EigenResult<T> result();
 
@@ -134,6 +141,19 @@ class Lobpcg {
   std::vector<std::byte> told_host_;
   std::vector<std::byte> said_host_;
 
+  /// What the next X and P are made of: rows of coefficients for X, P and W, W from column `first`
+  /// of S on or not, columns for X and P; none where there is nothing to do.
+  struct Turn {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::int64_t w = 0;
+    std::int64_t first = 0;
+  };
+  Turn turn_{};
+  using WorkKey = std::tuple<int, int, Side, std::int64_t, std::int64_t, std::int64_t, std::size_t>;
+  std::map<WorkKey, std::optional<runtime::Graph>> graphs_;
+  bool capturable_;
+
   std::vector<double> theta_;
   std::vector<double> residuals_;
   std::vector<std::int32_t> active_;  // columns of X that have a W
@@ -182,7 +202,11 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       bx_(stream, problem.b ? n_ : 0, block, Layout::row, 0, options.allocator),
       rest_(stream, problem.preconditioner ? n_ : 0, block, Layout::row, 0, options.allocator),
       told_buffer_(stream, 0),
-      said_buffer_(stream, 0) {
+      said_buffer_(stream, 0),
+      capturable_(stream.device().is_cuda() && problem.a.capturable() &&
+                  (!problem.b || problem.b.capturable()) &&
+                  (!problem.preconditioner || problem.preconditioner.capturable())),
+      theta_(static_cast<std::size_t>(block)) {
   const std::int64_t basis = at_.c + 3 * block;
   told_.lengths = aligned(block * std::int64_t{sizeof(double)});
   told_.reports = told_.lengths + aligned(block * std::int64_t{sizeof(double)});
@@ -241,6 +265,7 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
 template <class T>
 void Lobpcg<T>::refresh() {
+  if (turn_.cols > 0) take_turn();
   const Blocks blocks = at_.restart();
   auto* const report = told_at<PassReport>(told_.reports);
   for (bool done = false; !done; now_ = 1 - now_) {
@@ -258,7 +283,7 @@ void Lobpcg<T>::refresh() {
   read_report();
   const SmallMatrix<W> h = read_gram(blocks.w, blocks.w);
   check_self_adjoint(h, roundoff_, "A");
-  rotate(h, false);
+  rotate(h);
   since_refresh_ = 0;
 }
 
@@ -287,24 +312,24 @@ void Lobpcg<T>::choose_active() {
   std::sort(active_.begin(), active_.end());
 }
 
-/// The next X and P, and their products, of the basis whose gram matrix with A is `h`.
+/// Chooses the next X and P of the basis whose gram matrix with A is `h`, and tells the device.
 template <class T>
-void Lobpcg<T>::rotate(const SmallMatrix<W>& h, bool with_w) {
-  RitzStep<W> step = ritz_step(h, at_.b, options_.end);
-  theta_ = step.values;
-  norm_ = std::max(norm_, step.norm);
+void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
+  const Spectrum<W> all = self_adjoint_eigen(h);
+  norm_ = std::max({norm_, std::abs(all.values.front()), std::abs(all.values.back())});
+  const bool smallest = options_.end == EigenEnd::smallest;
+  for (std::size_t j = 0; j < theta_.size(); ++j)
+    theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
   choose_active();
-  add_directions(h, active_, step);
+  const RitzStep<W> step = ritz_step(all, at_.b, options_.end, active_);
   p_gram_ = step.p_gram;
+  turn_ = {.rows = h.rows(), .cols = at_.b + step.p.cols()};
+  turn_.w = h.rows() - at_.b - at_.p;
+  turn_.first = turn_.w > 0 ? at_.blocks().first(at_.side) : at_.y_first();
 
-  // Rows of coefficients in the order of columns: S has Y, and W on either side.
-  const std::int64_t cols = at_.b + step.p.cols();
+  // Rows of coefficients stand in the order of columns: S has Y, and W on either side.
   const std::int64_t xp = at_.b + at_.p;
-  const Blocks blocks = at_.blocks();
-  const std::int64_t w_count = with_w ? at_.w : 0;
-  const std::int64_t basis_rows = at_.c + xp + w_count;
-  const std::int64_t first = with_w ? blocks.first(at_.side) : at_.y_first();
-  const bool left = with_w && at_.side == Side::left;
+  const bool left = turn_.w > 0 && at_.side == Side::left;
   auto* const theta = reinterpret_cast<double*>(said_host_.data() + said_.theta);
   auto* const positions = reinterpret_cast<std::int32_t*>(said_host_.data() + said_.positions);
   auto* const basis = reinterpret_cast<T*>(said_host_.data() + said_.basis);
@@ -313,29 +338,37 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h, bool with_w) {
   std::fill_n(positions, at_.b, -1);
   for (std::size_t a = 0; a < active_.size(); ++a)
     positions[active_[a]] = static_cast<std::int32_t>(a);
-  std::fill_n(basis, basis_rows * cols, T{});
-  for (std::int64_t i = 0; i < xp + w_count; ++i) {
+  std::fill_n(basis, (at_.c + turn_.rows) * turn_.cols, T{});
+  for (std::int64_t i = 0; i < turn_.rows; ++i) {
     const std::int64_t row =
-        i < xp ? i + at_.c + (left ? w_count : 0) : i - xp + (left ? 0 : at_.c + xp);
-    for (std::int64_t j = 0; j < cols; ++j) {
+        i < xp ? i + at_.c + (left ? turn_.w : 0) : i - xp + (left ? 0 : at_.c + xp);
+    for (std::int64_t j = 0; j < turn_.cols; ++j) {
       const T c = static_cast<T>(j < at_.b ? step.x(i, j) : step.p(i, j - at_.b));
-      basis[row * cols + j] = c;
-      product[i * cols + j] = c;
+      basis[row * turn_.cols + j] = c;
+      product[i * turn_.cols + j] = c;
     }
   }
   said_buffer_.copy_from(said_host_);
-  const auto device = [&](std::int64_t place, std::int64_t rows) {
-    return MatrixView<const T>(reinterpret_cast<const T*>(said_buffer_.data() + place), rows, cols,
-                               Layout::row);
+}
+
+/// The next X and P, and their products with A.
+template <class T>
+void Lobpcg<T>::take_turn() {
+  const auto coefficients = [&](std::int64_t place, std::int64_t rows) {
+    return MatrixView<const T>(reinterpret_cast<const T*>(said_buffer_.data() + place), rows,
+                               turn_.cols, Layout::row);
   };
   const int next = 1 - now_;
-  products_.update(read_only(columns_of(s(), first, basis_rows)), device(said_.basis, basis_rows),
-                   columns_of(s_[next].view(), at_.x_first(), cols));
-  products_.update(read_only(columns_of(as(), 0, xp + w_count)),
-                   device(said_.product, xp + w_count), columns_of(as_[next].view(), 0, cols));
+  const std::int64_t rows = at_.c + turn_.rows;
+  products_.update(read_only(columns_of(s(), turn_.first, rows)), coefficients(said_.basis, rows),
+                   columns_of(s_[next].view(), at_.x_first(), turn_.cols));
+  products_.update(read_only(columns_of(as(), 0, turn_.rows)),
+                   coefficients(said_.product, turn_.rows),
+                   columns_of(as_[next].view(), 0, turn_.cols));
   now_ = next;
-  at_.p = step.p.cols();
+  at_.p = turn_.cols - at_.b;
   at_.w = static_cast<std::int64_t>(active_.size());
+  turn_ = {};
 }
 
 /// R in W's place on the right, preconditioned.
@@ -357,19 +390,55 @@ void Lobpcg<T>::search_directions() {
 }
 
 template <class T>
-void Lobpcg<T>::iterate() {
+void Lobpcg<T>::multiply() {
+  problem_.a.apply(stream_, w(), aw());
+  const Blocks blocks = at_.blocks();
+  products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
+                 {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
+}
+
+/// All that an iteration gives to the device, from the coefficients of the turn to what the host
+/// decides the next one by.
+template <class T>
+void Lobpcg<T>::give_work() {
+  take_turn();
   search_directions();
-  auto* const reports = told_at<PassReport>(told_.reports);
-  for (int pass = 0; pass < passes_; ++pass)
-    at_.side = orthogonalizer_.pass(s(), at_.blocks(), at_.side, reports + pass);
-  const auto multiply = [&] {
-    problem_.a.apply(stream_, w(), aw());
-    const Blocks blocks = at_.blocks();
-    products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())),
-                   read_only(aw()), {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
-    read_report();
-  };
+  for (int pass = 0; pass < passes_; ++pass) {
+    at_.side = orthogonalizer_.pass(s(), at_.blocks(), at_.side,
+                                    told_at<PassReport>(told_.reports) + pass);
+  }
   multiply();
+}
+
+/// The work of an iteration, by a CUDA graph where the same work was done before.
+template <class T>
+void Lobpcg<T>::work() {
+  const WorkKey key{now_, passes_, at_.side, at_.p, turn_.rows, turn_.cols, active_.size()};
+  const auto known = graphs_.find(key);
+  if (known == graphs_.end()) {
+    give_work();
+    if (capturable_) graphs_.emplace(key, std::nullopt);
+    return;
+  }
+  const Places before = at_;
+  const Turn turn = turn_;
+  const int now = now_;
+  if (!known->second) {
+    known->second.emplace(stream_, [&] { give_work(); });
+  } else {
+    now_ = 1 - now;
+    at_.p = turn.cols - before.b;
+    at_.w = static_cast<std::int64_t>(active_.size());
+    at_.side = passes_ % 2 == 0 ? Side::right : Side::left;
+    turn_ = {};
+  }
+  known->second->launch(stream_);
+}
+
+template <class T>
+void Lobpcg<T>::iterate() {
+  work();
+  read_report();
   const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
   const auto* const lengths = reinterpret_cast<const double*>(told_host_.data() + told_.lengths);
   residuals_.assign(squares, squares + at_.b);
@@ -377,14 +446,15 @@ void Lobpcg<T>::iterate() {
     residuals_[j] = std::sqrt(residuals_[j] / (problem_.b ? lengths[j] : 1));
   if (finished()) return;
 
-  PassReport last[kPasses];
-  std::memcpy(last, told_host_.data() + told_.reports, sizeof(last));
-  if (!orthogonalizer_.accept(last[passes_ - 1], s(), at_.blocks(), at_.side)) {
+  PassReport reports[kPasses];
+  std::memcpy(reports, told_host_.data() + told_.reports, sizeof(reports));
+  if (!orthogonalizer_.accept(reports[passes_ - 1], s(), at_.blocks(), at_.side)) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
+    read_report();
   }
-  passes_ = last[0].deviation < Orthogonalizer<T>::kNear / 2 && last[0].lifted == 0 ? 1 : 2;
-  rotate(basis_gram(), true);
+  passes_ = reports[0].deviation < Orthogonalizer<T>::kNear / 2 && reports[0].lifted == 0 ? 1 : 2;
+  rotate(basis_gram());
   if (++since_refresh_ >= kRefresh) refresh();
 }
 
@@ -461,7 +531,7 @@ EigenResult<T> Lobpcg<T>::run() {
   refresh();
   while (!done_)
     iterate();
-  if (since_refresh_ > 0) refresh();
+  if (turn_.cols > 0) take_turn();
   EigenResult<T> result = make_result<T>(stream_, problem_, options_, *work_, theta_,
                                          read_only(columns_of(x(), 0, k_)), norm_);
   result.status = status_;
