@@ -26,6 +26,9 @@ class BlockWork {
   virtual void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) = 0;
   /// Y = alpha X + beta Y; with beta = 0, Y is not read.
   virtual void combine(double alpha, MatrixView<const T> x, double beta, MatrixView<T> y) = 0;
+  /// Y = t[0] X + t[1] Y + t[2] R + t[3] A X, t in memory of the device; t[1] = 0 reads no Y.
+  virtual void recur(const double* t, MatrixView<const T> x, MatrixView<T> y, MatrixView<const T> r,
+                     MatrixView<const T> ax) = 0;
   /// Uniform in (-1, 1), by place and seed; a column of another matrix at its `first_column`.
   virtual void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) = 0;
   /// To and from double (complex<double>).

@@ -96,6 +96,33 @@ struct CombinePass {
   }
 };
 
+/// A step of a three-term recurrence: Y = t[0] X + t[1] Y + t[2] R + t[3] A X, with t in memory;
+/// t[1] = 0 reads no Y.
+template <class Real>
+struct RecurrencePass {
+  struct Loaded {
+    Real x;
+    Real y;
+    Real r;
+    Real ax;
+  };
+  const double* t;
+  Rows<const Real> x;
+  Rows<Real> y;
+  Rows<const Real> r;
+  Rows<const Real> ax;
+
+  LANKY_HOST_DEVICE Loaded load(std::int64_t i, int c) const {
+    return {x.at(i, c), t[1] == 0 ? Real{} : y.at(i, c), r.at(i, c), ax.at(i, c)};
+  }
+  LANKY_HOST_DEVICE double apply(Loaded l, std::int64_t i, int c) const {
+    y.at(i, c) =
+        static_cast<Real>(t[0] * static_cast<double>(l.x) + t[1] * static_cast<double>(l.y) +
+                          t[2] * static_cast<double>(l.r) + t[3] * static_cast<double>(l.ax));
+    return 0;
+  }
+};
+
 /// X uniform in (-1, 1): SplitMix64 of the element's place (Steele, Lea and Flood, OOPSLA '14), the
 /// same on every device and whatever the number of columns.
 template <class Real>

@@ -51,6 +51,12 @@ EigenResult<T> dense_solution(const Stream& stream, const EigenProblem<T>& probl
                               const EigenOptions& options) {
   using W = Wide<T>;
   const std::int64_t n = problem.a.rows();
+  constexpr std::int64_t kMost = 16384;  // 2 GiB a matrix of doubles, and hours
+  if (n > kMost) {
+    throw Error(ErrorCode::unsupported, concat(options.k, " eigenpairs of ", n,
+                                               " rows need a dense solution, which has at most ",
+                                               kMost, " rows; ask for fewer than ", n / 5));
+  }
   const SmallMatrix<W> a = matrix_of(stream, problem.a, "A");
   const SmallMatrix<W> b = problem.b ? matrix_of(stream, problem.b, "B") : SmallMatrix<W>();
   const auto work = make_block_work<T>(stream);

@@ -43,6 +43,8 @@ EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
   const std::vector<double> rests = squares.to_host();
   work.dots(read_only(x), read_only(x), squares.data());
   const std::vector<double> lengths = squares.to_host();
+  if (problem.b) work.dots(read_only(bx.view()), read_only(bx.view()), squares.data());
+  const std::vector<double> masses = squares.to_host();
   const double hidden = kRoundings * unit_roundoff(kDType<T>) * norm;
   const double tolerance = tolerance_of<T>(options);
   bool all_before = true;
@@ -51,7 +53,10 @@ EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
     result.residuals.push_back(residual);
     result.bounds.push_back(problem.b ? std::numeric_limits<double>::infinity()
                                       : residual + hidden);
-    all_before = all_before && residual <= std::max(tolerance * std::abs(values[j]), hidden);
+    all_before =
+        all_before &&
+        residual <=
+            std::max(tolerance * std::abs(values[j]) * std::sqrt(masses[j] / lengths[j]), hidden);
     if (all_before) ++result.converged;
   }
   return result;

@@ -79,12 +79,16 @@ class Lobpcg {
   EigenResult<T> result();
 
   void search_directions();
+  void apply_polynomial();
+  void tell_polynomial(const Spectrum<W>& all);
+  void find_far_end();
+  double checked_norm();
   void read_report();
   SmallMatrix<W> read_gram(std::int64_t rows, std::int64_t cols) const;
   SmallMatrix<W> basis_gram() const;
   void choose_active();
   double target(std::size_t j) const {
-    return std::max(tolerance_ * std::abs(theta_[j]), kRoundings * roundoff_ * norm_);
+    return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
   }
 
   template <class E>
@@ -115,13 +119,15 @@ class Lobpcg {
   Matrix<T> s_[2];   // [n, 4 b + c]: the basis, and the next one
   Matrix<T> as_[2];  // [n, 3 b]: A X, A P, A W
   Matrix<T> bx_;     // [n, b], where there is a B
-  Matrix<T> rest_;   // [n, b]: residuals, where there is a preconditioner
+  int degree_;       // of the polynomial; 0: none
+  Matrix<T> rest_;   // [n, b or 3 b]: residuals, where they are preconditioned
   int now_ = 0;
 
   // What the device tells the host after a step, and the host the device before one.
   struct Told {
     std::int64_t squares;  // [b] doubles, |A x - theta B x|^2
     std::int64_t lengths;  // [b] doubles, |x|^2
+    std::int64_t masses;   // [b] doubles, |B x|^2
     std::int64_t reports;  // [kPasses]
     std::int64_t gram;
     std::int64_t bytes;
@@ -129,6 +135,7 @@ class Lobpcg {
   struct Said {
     std::int64_t theta;
     std::int64_t positions;
+    std::int64_t steps;    // [degree + 1, 4] doubles
     std::int64_t basis;    // C of S
     std::int64_t product;  // C of A S
     std::int64_t bytes;
@@ -155,15 +162,24 @@ class Lobpcg {
   bool capturable_;
 
   std::vector<double> theta_;
-  std::vector<double> residuals_;
+  std::vector<double> residuals_;     // |A x - theta B x| / |x|
+  std::vector<double> scales_;        // |B x| / |x|
   std::vector<std::int32_t> active_;  // columns of X that have a W
   SmallMatrix<W> p_gram_;             // P^H A P
   double norm_ = 0;
+  bool norm_checked_ = false;
+  double far_ = 0;  // a bound of the spectrum at the end that is not wanted
   int passes_ = 2;
   int iteration_ = 0;
   int since_refresh_ = 0;
-  double best_ = std::numeric_limits<double>::infinity();
-  int best_iteration_ = 0;
+  /// The last iteration that was better than those before.
+  struct Best {
+    double share = std::numeric_limits<double>::infinity();
+    double longest = share;
+    double sum = 0;
+    int iteration = 0;
+  };
+  Best best_{};
   SolverStatus status_ = SolverStatus::converged;
   bool done_ = false;
   std::vector<SolverProgress> history_;
@@ -175,6 +191,21 @@ double conjugated(double x) {
 }
 std::complex<double> conjugated(std::complex<double> x) {
   return std::conj(x);
+}
+
+/// Columns of n elements that an iteration without a polynomial reads or writes, for each column of
+/// X.
+constexpr double kPassesOfIteration = 30;
+
+template <class T>
+int polynomial_degree(const EigenProblem<T>& problem, const EigenOptions& options,
+                      std::int64_t block) {
+  if (problem.b || problem.preconditioner) return 0;
+  if (options.polynomial_degree >= 0) return options.polynomial_degree;
+  // A product reads and writes a column, the recurrence five more.
+  const double column = static_cast<double>(problem.a.rows() * block) * sizeof(T);
+  const double share = kPassesOfIteration * column / (problem.a.bytes() + 7 * column);
+  return static_cast<int>(std::clamp(std::round(share), 1.0, 16.0));
 }
 
 constexpr std::int64_t aligned(std::int64_t bytes) {
@@ -200,20 +231,26 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       as_{Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator),
           Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator)},
       bx_(stream, problem.b ? n_ : 0, block, Layout::row, 0, options.allocator),
-      rest_(stream, problem.preconditioner ? n_ : 0, block, Layout::row, 0, options.allocator),
+      degree_(polynomial_degree(problem, options, block)),
+      rest_(stream, problem.preconditioner || degree_ > 0 ? n_ : 0, degree_ > 0 ? 3 * block : block,
+            Layout::row, 0, options.allocator),
       told_buffer_(stream, 0),
       said_buffer_(stream, 0),
       capturable_(stream.device().is_cuda() && problem.a.capturable() &&
                   (!problem.b || problem.b.capturable()) &&
                   (!problem.preconditioner || problem.preconditioner.capturable())),
-      theta_(static_cast<std::size_t>(block)) {
+      theta_(static_cast<std::size_t>(block)),
+      residuals_(theta_.size(), std::numeric_limits<double>::infinity()),
+      scales_(theta_.size(), 1) {
   const std::int64_t basis = at_.c + 3 * block;
   told_.lengths = aligned(block * std::int64_t{sizeof(double)});
-  told_.reports = told_.lengths + aligned(block * std::int64_t{sizeof(double)});
+  told_.masses = told_.lengths + told_.lengths;
+  told_.reports = told_.masses + told_.lengths;
   told_.gram = aligned(told_.reports + kPasses * std::int64_t{sizeof(PassReport)});
   told_.bytes = told_.gram + basis * 2 * block * std::int64_t{sizeof(T)};
   said_.positions = aligned(block * std::int64_t{sizeof(double)});
-  said_.basis = aligned(said_.positions + block * std::int64_t{sizeof(std::int32_t)});
+  said_.steps = aligned(said_.positions + block * std::int64_t{sizeof(std::int32_t)});
+  said_.basis = aligned(said_.steps + 4 * (degree_ + 1) * std::int64_t{sizeof(double)});
   said_.product = aligned(said_.basis + basis * 2 * block * std::int64_t{sizeof(T)});
   said_.bytes = said_.product + 3 * block * 2 * block * std::int64_t{sizeof(T)};
   told_buffer_ = Buffer<std::byte>(stream, told_.bytes, options.allocator);
@@ -262,6 +299,80 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
   return gram;
 }
 
+/// A bound of the spectrum at its far end: a few steps of Lanczos from a random vector, the
+/// outermost Ritz value and the rest (Zhou and Li, J. Comput. Phys. 230, 2011). Vectors stand in
+/// `rest_`.
+template <class T>
+void Lobpcg<T>::find_far_end() {
+  constexpr int kSteps = 12;
+  const bool smallest = options_.end == EigenEnd::smallest;
+  MatrixView<T> v = columns_of(rest_.view(), 0, 1);
+  MatrixView<T> before = columns_of(rest_.view(), at_.b, 1);
+  const MatrixView<T> product = columns_of(rest_.view(), 2 * at_.b, 1);
+  Buffer<double> sum(stream_, 1, options_.allocator);
+  const auto dot = [&](MatrixView<T> x, MatrixView<T> y) {
+    work_->dots(read_only(x), read_only(y), sum.data());
+    return sum.to_host().front();
+  };
+  work_->fill_random(options_.seed + 1, 0, v);
+  work_->combine(1 / std::sqrt(dot(v, v)), read_only(v), 0, v);
+  SmallMatrix<double> t(kSteps, kSteps);
+  double beta = 0;
+  for (int j = 0; j < kSteps; ++j) {
+    problem_.a.apply(stream_, v, product);
+    const double alpha = dot(v, product);
+    work_->combine(-alpha, read_only(v), 1, product);
+    if (j > 0) work_->combine(-beta, read_only(before), 1, product);
+    const double next = std::sqrt(dot(product, product));
+    t(j, j) = alpha;
+    if (j > 0) t(j - 1, j) = beta;
+    beta = next;
+    if (!std::isfinite(beta)) break;
+    if (!(beta > roundoff_ * std::abs(alpha)) || j + 1 == kSteps) {
+      const Spectrum<double> ritz = self_adjoint_eigen(t);
+      far_ = smallest ? ritz.values.back() + beta : ritz.values.front() - beta;
+      return;
+    }
+    work_->combine(1 / beta, read_only(product), 0, before);
+    std::swap(v, before);
+  }
+}
+
+/// The largest |A x| / |x| of the columns of X, near |A| for random X. Throws Error where squares
+/// of residuals leave the range of numbers.
+template <class T>
+double Lobpcg<T>::checked_norm() {
+  constexpr bool kWide = sizeof(RealOf<T>) == sizeof(double);
+  constexpr double kLeast = kWide ? 1e-130 : 1e-12;
+  constexpr double kMost = kWide ? 1e130 : 1e15;
+  const auto stretch = [&](double scale) {
+    if (scale != 1) work_->combine(scale, read_only(ax()), 0, ax());
+    work_->dots(read_only(ax()), read_only(ax()), told_at<double>(told_.squares));
+    work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
+    read_report();
+    const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
+    const auto* const lengths = reinterpret_cast<const double*>(told_host_.data() + told_.lengths);
+    double largest = 0;
+    for (std::int64_t j = 0; j < at_.b; ++j) {
+      const double square = squares[j] / lengths[j];
+      if (!(square <= largest)) largest = square;  // NaN remains
+    }
+    return std::sqrt(largest);
+  };
+  double norm = stretch(1);
+  if (norm >= kLeast && norm <= kMost) return norm;
+  // Zero, too small or too large for squares, or no numbers at all.
+  const double scale = kWide ? 0x1p500 : 0x1p100;
+  const double scaled = norm < 1 ? stretch(scale) / scale : stretch(1 / scale) * scale;
+  if (scaled == 0) return 0;
+  if (!std::isfinite(scaled)) {
+    throw Error(ErrorCode::invalid_argument, "A X has elements that are NaN or Inf");
+  }
+  throw Error(ErrorCode::invalid_argument,
+              concat("|A| is about ", scaled, "; squares of residuals need ", kLeast, " to ", kMost,
+                     ": scale A"));
+}
+
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
 template <class T>
 void Lobpcg<T>::refresh() {
@@ -278,6 +389,11 @@ void Lobpcg<T>::refresh() {
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
   const MatrixView<T> product = columns_of(as(), 0, blocks.w);
   problem_.a.apply(stream_, basis, product);
+  if (!norm_checked_) {
+    norm_checked_ = true;
+    const double norm = checked_norm();
+    if (problem_.b) norm_ = norm;
+  }
   products_.gram(read_only(basis), read_only(product),
                  {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
@@ -300,7 +416,7 @@ void Lobpcg<T>::choose_active() {
   std::vector<std::int32_t> rest;
   for (std::int64_t j = 0; j < at_.b; ++j) {
     const auto at = static_cast<std::size_t>(j);
-    const bool done = j < k_ && at < residuals_.size() && residuals_[at] <= target(at);
+    const bool done = j < k_ && residuals_[at] <= target(at);
     (done ? rest : active_).push_back(static_cast<std::int32_t>(j));
   }
   const auto wanted = static_cast<std::size_t>(
@@ -316,7 +432,8 @@ void Lobpcg<T>::choose_active() {
 template <class T>
 void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
   const Spectrum<W> all = self_adjoint_eigen(h);
-  norm_ = std::max({norm_, std::abs(all.values.front()), std::abs(all.values.back())});
+  if (!problem_.b)
+    norm_ = std::max({norm_, std::abs(all.values.front()), std::abs(all.values.back())});
   const bool smallest = options_.end == EigenEnd::smallest;
   for (std::size_t j = 0; j < theta_.size(); ++j)
     theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
@@ -335,6 +452,7 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
   auto* const basis = reinterpret_cast<T*>(said_host_.data() + said_.basis);
   auto* const product = reinterpret_cast<T*>(said_host_.data() + said_.product);
   std::copy(theta_.begin(), theta_.end(), theta);
+  if (degree_ > 0) tell_polynomial(all);
   std::fill_n(positions, at_.b, -1);
   for (std::size_t a = 0; a < active_.size(); ++a)
     positions[active_[a]] = static_cast<std::int32_t>(a);
@@ -380,13 +498,72 @@ void Lobpcg<T>::search_directions() {
     problem_.b.apply(stream_, x(), bx_.view());
     bx = bx_.view();
     work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
+    work_->dots(bx, bx, told_at<double>(told_.masses));
   }
-  const MatrixView<T> rest = problem_.preconditioner ? columns_of(rest_.view(), 0, at_.w) : w();
+  const bool direct = !problem_.preconditioner && degree_ == 0;
+  const MatrixView<T> rest = direct ? w() : columns_of(rest_.view(), 0, at_.w);
   work_->residual(read_only(ax()), bx,
                   reinterpret_cast<const double*>(said_buffer_.data() + said_.theta),
                   reinterpret_cast<const std::int32_t*>(said_buffer_.data() + said_.positions),
                   rest, told_at<double>(told_.squares));
   if (problem_.preconditioner) problem_.preconditioner.apply(stream_, rest, w());
+  if (degree_ > 0) apply_polynomial();
+}
+
+/// W = p(A) R by Chebyshev iteration for (A - theta) W = R from W = 0; R stands in the first
+/// columns of `rest_`.
+template <class T>
+void Lobpcg<T>::apply_polynomial() {
+  const auto* const steps = reinterpret_cast<const double*>(said_buffer_.data() + said_.steps);
+  const MatrixView<T> r = columns_of(rest_.view(), 0, at_.w);
+  const MatrixView<T> product = columns_of(rest_.view(), 2 * at_.b, at_.w);
+  // The last iterate is to stand in W.
+  MatrixView<T> now = w();
+  MatrixView<T> before = columns_of(rest_.view(), at_.b, at_.w);
+  if (degree_ % 2 != 0) std::swap(now, before);
+  work_->recur(steps, read_only(r), now, read_only(r), read_only(r));
+  for (int d = 1; d <= degree_; ++d) {
+    problem_.a.apply(stream_, now, product);
+    work_->recur(steps + 4 * d, read_only(now), before, read_only(r), read_only(product));
+    std::swap(now, before);
+  }
+}
+
+/// Coefficients of Chebyshev iteration (Saad, Iterative Methods for Sparse Linear Systems, section
+/// 12.3) for +-(A - theta), theta the outermost Ritz value, on the spectrum between the last Ritz
+/// value of X and the far end. Its polynomial is positive on all of the spectrum.
+template <class T>
+void Lobpcg<T>::tell_polynomial(const Spectrum<W>& all) {
+  auto* const steps = reinterpret_cast<double*>(said_host_.data() + said_.steps);
+  const bool smallest = options_.end == EigenEnd::smallest;
+  const double sign = smallest ? 1 : -1;
+  far_ = smallest ? std::max(far_, all.values.back()) : std::min(far_, all.values.front());
+  norm_ = std::max(norm_, std::abs(far_));
+  const double shift = theta_.front();
+  const double upper = std::abs(far_ - shift);
+  // Beyond what so many steps resolve, a lower bound makes no difference.
+  const double least = 1e-2 / ((degree_ + 1) * (degree_ + 1));
+  const double lower = std::max(std::abs(theta_.back() - shift), least * upper);
+  const double center = (upper + lower) / 2;
+  const double radius = (upper - lower) / 2;
+  std::fill_n(steps, 4 * (degree_ + 1), 0.0);
+  if (!(radius > 0)) {  // all of the spectrum is one value
+    for (int d = 0; d <= degree_; ++d)
+      steps[4 * d] = 1;
+    return;
+  }
+  const double ratio = center / radius;
+  double rho = 1 / ratio;
+  steps[0] = 1 / center;
+  for (int d = 1; d <= degree_; ++d) {
+    const double next = 1 / (2 * ratio - rho);
+    const double gain = 2 * next / radius;
+    steps[4 * d] = 1 + next * rho + gain * sign * shift;
+    steps[4 * d + 1] = d == 1 ? 0 : -next * rho;  // the iterate before the first is 0
+    steps[4 * d + 2] = gain;
+    steps[4 * d + 3] = -gain * sign;
+    rho = next;
+  }
 }
 
 template <class T>
@@ -439,11 +616,14 @@ template <class T>
 void Lobpcg<T>::iterate() {
   work();
   read_report();
-  const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
-  const auto* const lengths = reinterpret_cast<const double*>(told_host_.data() + told_.lengths);
-  residuals_.assign(squares, squares + at_.b);
-  for (std::size_t j = 0; j < residuals_.size(); ++j)
-    residuals_[j] = std::sqrt(residuals_[j] / (problem_.b ? lengths[j] : 1));
+  const auto told = [&](std::int64_t place) {
+    return reinterpret_cast<const double*>(told_host_.data() + place);
+  };
+  for (std::size_t j = 0; j < residuals_.size(); ++j) {
+    const double length = problem_.b ? std::sqrt(told(told_.lengths)[j]) : 1;
+    residuals_[j] = std::sqrt(told(told_.squares)[j]) / length;
+    scales_[j] = problem_.b ? std::sqrt(told(told_.masses)[j]) / length : 1;
+  }
   if (finished()) return;
 
   PassReport reports[kPasses];
@@ -501,9 +681,16 @@ bool Lobpcg<T>::finished() {
   progress.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   history_.push_back(progress);
-  if (progress.residual < 0.9 * best_) {
-    best_ = progress.residual;
-    best_iteration_ = iteration_;
+  // Residuals over falling Ritz values may grow while both still improve.
+  double longest = 0;
+  double sum = 0;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(k_); ++j) {
+    longest = std::max(longest, residuals_[j]);
+    sum += std::abs(theta_[j]);
+  }
+  if (progress.residual < 0.9 * best_.share || longest < 0.9 * best_.longest ||
+      std::abs(sum - best_.sum) > 1e-3 * sum) {
+    best_ = {progress.residual, longest, sum, iteration_};
   }
   constexpr int kPatience = 300;
   if (options_.progress && !options_.progress(progress)) {
@@ -516,7 +703,7 @@ bool Lobpcg<T>::finished() {
     status_ = SolverStatus::converged;
   } else if (iteration_ >= options_.max_iterations) {
     status_ = SolverStatus::iterations_exhausted;
-  } else if (iteration_ - best_iteration_ >= kPatience) {
+  } else if (iteration_ - best_.iteration >= kPatience) {
     status_ = SolverStatus::stagnated;
   } else {
     return false;
@@ -528,6 +715,7 @@ bool Lobpcg<T>::finished() {
 template <class T>
 EigenResult<T> Lobpcg<T>::run() {
   start();
+  if (degree_ > 0) find_far_end();
   refresh();
   while (!done_)
     iterate();
@@ -594,7 +782,7 @@ EigenResult<T> lobpcg(const Stream& stream, const EigenProblem<T>& problem,
   solvers::check(stream, problem, options);
   const std::int64_t block = solvers::block_of<T>(options);
   // The basis needs its vectors to be independent: small problems are solved whole.
-  if (problem.a.rows() < problem.constraints.cols + 5 * block)
+  if (problem.a.rows() < problem.constraints.cols + 4 * block)
     return solvers::dense_solution(stream, problem, options);
   return solvers::Lobpcg<T>(stream, problem, options, block).run();
 }

@@ -20,7 +20,7 @@ enum class EigenEnd : std::uint8_t { smallest, largest };  // algebraically
 struct EigenOptions {
   std::int64_t k = 6;  // eigenpairs wanted, 1 to n
   EigenEnd end = EigenEnd::smallest;
-  /// An eigenpair has converged where |A x - lambda B x| <= max(tolerance |lambda|, u |A|) |x|, in
+  /// An eigenpair has converged where |A x - lambda B x| <= max(tolerance |lambda B x|, u |A| |x|), in
   /// Euclidean norms, u about the rounding of A x. 0: 1e-8 for double, 1e-4 for float. The
   /// error of lambda itself is about the square of that, over its distance to others.
   double tolerance = 0;
@@ -28,6 +28,12 @@ struct EigenOptions {
   /// Vectors iterated at once, at least k; 0: k and a few more, which make the last of the k
   /// converge as fast as the others.
   std::int64_t block_size = 0;
+  /// Without B and a preconditioner, residuals are preconditioned by so many steps of Chebyshev
+  /// iteration with A less its outermost Ritz value, a polynomial of A: about as many times fewer
+  /// iterations, each with as many products more, where these are cheaper than the rest of an
+  /// iteration. 0: none; -1: as many as take about as long as that rest, by the bytes that both
+  /// move.
+  int polynomial_degree = -1;
   std::uint64_t seed = 0;  // of random start vectors
   OnProgress progress = {};
   Allocator* allocator = nullptr;  // of device memory; must outlive the result
@@ -64,7 +70,7 @@ struct EigenResult {
   /// what rounding may hide of it (Parlett, The Symmetric Eigenvalue Problem, theorem 4.5.1). With
   /// B, the distance is measured in the norm of B^-1, and this is infinite.
   std::vector<double> bounds;
-  double norm = 0;                      // of A as far as it was seen: the largest Ritz value
+  double norm = 0;  // of A as far as it was seen: a Ritz value, with B |A x| / |x|
   std::vector<SolverProgress> history;  // an entry an iteration
 };
 

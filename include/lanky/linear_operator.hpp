@@ -28,24 +28,28 @@ class LinearOperator {
   /// The plan must outlive the operator and its copies.
   LinearOperator(const SparsePlan<T>& plan)  // NOLINT: implicit
       : LinearOperator(plan.rows(), plan.cols(), product(&plan)) {
-    capturable_ = true;
+    take_plan(plan);
   }
   /// The same with A^H, a plan of Op::conj_trans.
   LinearOperator(const SparsePlan<T>& plan, const SparsePlan<T>& adjoint)
       : LinearOperator(plan.rows(), plan.cols(), product(&plan), product(&adjoint)) {
-    capturable_ = true;
+    take_plan(plan);
   }
   /// Plans that live as long as the operator; `adjoint` may be null.
-  explicit LinearOperator(std::shared_ptr<const SparsePlan<T>> plan,
-                          std::shared_ptr<const SparsePlan<T>> adjoint = nullptr)
+  explicit LinearOperator(const std::shared_ptr<const SparsePlan<T>>& plan,
+                          const std::shared_ptr<const SparsePlan<T>>& adjoint = nullptr)
       : LinearOperator(plan->rows(), plan->cols(), product(plan),
                        adjoint == nullptr ? Apply() : product(adjoint)) {
-    capturable_ = true;
+    take_plan(*plan);
   }
   /// The caller's functions; `adjoint` is needed by svds() alone. Throws Error(invalid_argument)
   /// for negative extents and an empty `apply`.
   LinearOperator(std::int64_t rows, std::int64_t cols, Apply apply, Apply adjoint = {})
-      : rows_(rows), cols_(cols), apply_(std::move(apply)), adjoint_(std::move(adjoint)) {
+      : rows_(rows),
+        cols_(cols),
+        apply_(std::move(apply)),
+        adjoint_(std::move(adjoint)),
+        bytes_(10.0 * static_cast<double>(rows) * (sizeof(T) + sizeof(std::int32_t))) {
     if (rows < 0 || cols < 0 || !apply_) {
       throw Error(ErrorCode::invalid_argument,
                   "a linear operator of " + std::to_string(rows) + " x " + std::to_string(cols) +
@@ -65,6 +69,15 @@ class LinearOperator {
     return *this;
   }
 
+  /// Bytes that a product moves beside X and Y, by which solvers weigh products against their own
+  /// work: of a plan, values and columns. Functions of the caller's count
+  /// as ten entries a row, unless told.
+  double bytes() const noexcept { return bytes_; }
+  LinearOperator& set_bytes(double bytes) noexcept {
+    bytes_ = bytes;
+    return *this;
+  }
+
   void apply(const Stream& stream, MatrixView<const T> x, MatrixView<T> y) const {
     apply_(stream, x, y);
   }
@@ -74,6 +87,10 @@ class LinearOperator {
   }
 
  private:
+  void take_plan(const SparsePlan<T>& plan) {
+    capturable_ = true;
+    bytes_ = static_cast<double>(plan.nnz()) * (sizeof(T) + sizeof(std::int32_t));
+  }
   /// `plan`: a pointer, shared or not.
   template <class Plan>
   static Apply product(Plan plan) {
@@ -87,6 +104,7 @@ class LinearOperator {
   Apply apply_;
   Apply adjoint_;
   bool capturable_ = false;
+  double bytes_ = 0;
 };
 
 /// An operator that owns its plan of A, which expects `columns` vectors by rows.

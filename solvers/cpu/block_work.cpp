@@ -66,6 +66,11 @@ class CpuBlockWork : public BlockWork<T> {
     run_pass(x.rows, x.cols * kP, CombinePass<Real>{alpha, rows_of(x), beta, rows_of(y)}, nullptr,
              kP);
   }
+  void recur(const double* t, MatrixView<const T> x, MatrixView<T> y, MatrixView<const T> r,
+             MatrixView<const T> ax) override {
+    run_pass(x.rows, x.cols * kP,
+             RecurrencePass<Real>{t, rows_of(x), rows_of(y), rows_of(r), rows_of(ax)}, nullptr, kP);
+  }
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
     run_pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, rows_of(x)}, nullptr,
              kP);
