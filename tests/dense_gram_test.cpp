@@ -310,7 +310,7 @@ EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
 std::vector<dense::GramLaunch> candidates(const GemmShape& shape, DType type, bool off = false,
                                           bool same = false) {
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
-  return dense::gram_candidates(problem, type, known_machine("H200"), off, same);
+  return dense::gram_candidates(problem, {type, type}, known_machine("H200"), off, same);
 }
 /// The launches of a kernel among all candidates.
 template <class Kernel>
@@ -469,7 +469,7 @@ TEST(GramPolicy, StreamsHaveSlotsOfWholeProducts) {
               dense::canonical(dense::with_leading_dimensions(shape), Math::tf32);
           for (const bool same : {false, true}) {
             int streams = 0;
-            for (const auto& c : dense::gram_candidates(p, type, machine, true, same)) {
+            for (const auto& c : dense::gram_candidates(p, {type, type}, machine, true, same)) {
               const auto* const stream = std::get_if<dense::GramStream>(&c.kernel);
               if (stream == nullptr) continue;
               ++streams;

@@ -24,7 +24,7 @@ constexpr DType kTypes[] = {DType::f64,  DType::f32, DType::f16,
 
 std::int64_t shared_bytes(const Launch& launch, const Request& request) {
   if (const auto* const gram = std::get_if<GramLaunch>(&launch))
-    return gram_shared_bytes(*gram, request.problem, request.types.in, request.machine.code);
+    return gram_shared_bytes(*gram, request.problem, request.types, request.machine.code);
   if (const auto* const update = std::get_if<UpdateLaunch>(&launch)) return update->shared_bytes;
   if (const auto* const panel = std::get_if<PanelLaunch>(&launch)) return panel->plan.shared_bytes;
   return 0;  // the tile kernel's is 48 KiB at most

@@ -166,12 +166,11 @@ std::optional<GramLaunch> direct(const Problem& p, Types types, GramDirect direc
   const bool widened = type == DType::f32 || types.wide();
   if (p.m > 16 || is_complex(type) || (widened && !direct.wide)) return {};
   direct.tile = p.m <= 8 ? 0 : 1;
-  const bool one_block = types.wide() ? direct.tile == 1 : widened;  // of a multiprocessor
   GramLaunch c;
   // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
   // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
   const std::int64_t step = 8 * 128 / bytes;
-  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (one_block ? 1 : 2));
+  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (widened ? 1 : 2));
   if (!widened && direct.tile == 1 && direct.wide && is_long(p, type, c.blocks)) {
     c.resident = 1;
     c.blocks = machine.multiprocessors;
