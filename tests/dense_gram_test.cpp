@@ -282,7 +282,6 @@ EXECUTOR_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
 // before.
 EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
   LANKY_DENSE_BODY();
-  using Acc = Accumulator<T>;
   for (const std::int64_t side : {1, 3, 4, 7, 8, 16}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape = gram(side, side, 9'999, layout);

@@ -243,8 +243,8 @@ HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense,
 }  // namespace lanky::testing
 
 /// The types of the body of an EXECUTOR_TEST, and a stream of its device.
-#define LANKY_DENSE_BODY()                                          \
-  using T [[maybe_unused]] = typename TypeParam::Element;           \
-  using TOut [[maybe_unused]] = typename TypeParam::Result;         \
+#define LANKY_DENSE_BODY()                                        \
+  using T [[maybe_unused]] = typename TypeParam::Element;         \
+  using TOut [[maybe_unused]] = typename TypeParam::Result;       \
   using Acc [[maybe_unused]] = ::lanky::GemmAccumulator<T, TOut>; \
   const ::lanky::Stream stream(device)
