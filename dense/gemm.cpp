@@ -336,9 +336,9 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
 }
 
 template <class T>
-requires(has_wide_sums(kDType<T>, DType::f64)) void gemm(
-    const Stream& stream, Op op_a, Op op_b, double alpha, MatrixView<const T> a,
-    std::type_identity_t<MatrixView<const T>> b, double beta, MatrixView<double> c) {
+void detail::gemm_in_double(const Stream& stream, Op op_a, Op op_b, double alpha,
+                            MatrixView<const T> a, MatrixView<const T> b, double beta,
+                            MatrixView<double> c) {
   multiply<T, double>(stream, op_a, op_b, alpha, a, b, beta, c);
 }
 
@@ -349,9 +349,9 @@ requires(has_wide_sums(kDType<T>, DType::f64)) void gemm(
 LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
-#define LANKY_INSTANTIATE(T)                                                                     \
-  template void gemm<T>(const Stream&, Op, Op, double, MatrixView<const T>, MatrixView<const T>, \
-                        double, MatrixView<double>);
+#define LANKY_INSTANTIATE(T)                                                                  \
+  template void detail::gemm_in_double<T>(const Stream&, Op, Op, double, MatrixView<const T>, \
+                                          MatrixView<const T>, double, MatrixView<double>);
 LANKY_INSTANTIATE(float)
 LANKY_INSTANTIATE(half)
 LANKY_INSTANTIATE(bfloat16)

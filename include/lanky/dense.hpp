@@ -158,16 +158,33 @@ requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
   gemm<T, TOut>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
 }
 
+namespace detail {
+template <class T>
+LANKY_EXPORT void gemm_in_double(const Stream& stream, Op op_a, Op op_b, double alpha,
+                                 MatrixView<const T> a, MatrixView<const T> b, double beta,
+                                 MatrixView<double> c);
+
+/// Whether alpha and beta are for a product that is summed in double: other ones than the
+/// Accumulator<T> that gemm() above takes, which would round them.
+template <class T, class TOut, class Alpha, class Beta>
+concept ScalesInDouble = has_wide_sums(kDType<T>, kDType<TOut>) &&
+    std::is_convertible_v<Alpha, double> && std::is_convertible_v<Beta, double> &&
+    !(std::is_same_v<Alpha, Accumulator<T>> && std::is_same_v<Beta, Accumulator<T>>);
+}  // namespace detail
+
 /// The same of float, half or bfloat16 with a C of double, for which alpha and beta are doubles.
-template <class T>
-requires(has_wide_sums(kDType<T>, DType::f64)) LANKY_EXPORT
-    void gemm(const Stream& stream, Op op_a, Op op_b, double alpha, MatrixView<const T> a,
-              std::type_identity_t<MatrixView<const T>> b, double beta, MatrixView<double> c);
-template <class T>
-requires(!std::is_const_v<T> && has_wide_sums(kDType<T>, DType::f64)) void gemm(
-    const Stream& stream, Op op_a, Op op_b, double alpha, MatrixView<T> a,
-    std::type_identity_t<MatrixView<const T>> b, double beta, MatrixView<double> c) {
-  gemm<T>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
+template <class T, class TOut, class Alpha, class Beta>
+requires(detail::ScalesInDouble<T, TOut, Alpha, Beta>) void gemm(
+    const Stream& stream, Op op_a, Op op_b, Alpha alpha, MatrixView<const T> a,
+    std::type_identity_t<MatrixView<const T>> b, Beta beta, MatrixView<TOut> c) {
+  detail::gemm_in_double<T>(stream, op_a, op_b, alpha, a, b, beta, c);
+}
+template <class T, class TOut, class Alpha, class Beta>
+requires(!std::is_const_v<T>) && detail::ScalesInDouble<T, TOut, Alpha, Beta> void gemm(
+                                     const Stream& stream, Op op_a, Op op_b, Alpha alpha,
+                                     MatrixView<T> a, std::type_identity_t<MatrixView<const T>> b,
+                                     Beta beta, MatrixView<TOut> c) {
+  detail::gemm_in_double<T>(stream, op_a, op_b, alpha, a, b, beta, c);
 }
 
 }  // namespace lanky::inline v1

@@ -57,7 +57,7 @@ enum {
 };
 
 /* Element types. alpha and beta are of the accumulator type: f32 for f16 and bf16, else the type
- * itself. f16 and bf16 are their 16 bits; c64 is two f32, c128 two f64: real, imaginary. */
+ * itself; f64 for dense products with results of f64. f16 and bf16 are their 16 bits; c64 is two f32, c128 two f64: real, imaginary. */
 typedef int32_t lanky_dtype;
 enum {
   LANKY_DTYPE_F64 = 0,
@@ -475,7 +475,8 @@ LANKY_API lanky_status lanky_sddmm(const lanky_stream* stream, lanky_dtype type,
 
 /* ------------------------------------------------------------------------------------------------
  * Dense products with a skinny side: C = alpha op(A) op(B) + beta C. `type` is that of A and B,
- * `out` that of C: the same, or f32 for f16 and bf16.
+ * `out` that of C: the same, f32 for f16 and bf16, or f64 for these and f32. Products with results
+ * of f64 are summed in f64, and alpha and beta are f64.
  */
 
 /* Sizes count elements; leading dimensions of 0 mean tight. */
