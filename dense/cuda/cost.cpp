@@ -42,6 +42,8 @@ double padded(std::int64_t side, std::int64_t granule) {
 /// Whether a kernel for sums wider than its operands' does what the one for floats does, which
 /// multiplies widened floats on tensor cores.
 bool multiplies_widened_floats(const Launch& launch) {
+  if (const auto* const update = std::get_if<UpdateLaunch>(&launch))
+    return std::holds_alternative<const UpdateMma*>(update->kernel);
   const auto* const gram = std::get_if<GramLaunch>(&launch);
   return gram != nullptr && !std::holds_alternative<GramVector>(gram->kernel) &&
          !std::holds_alternative<GramRowVector>(gram->kernel) &&
@@ -117,6 +119,7 @@ class Terms {
   }
 
   CostTerms operator()(const UpdateLaunch& launch) {
+    by_tensor_f64_ = types_.wide() && multiplies_widened_floats(launch);
     const UpdateGranules of = granules(launch, p_, types_.in);
     set_flops(1.0 * p_.m, padded(p_.n, of.columns), padded(p_.k, of.depth));
     const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);

@@ -25,9 +25,8 @@ bool is_off(const void* pointer) {
 
 /// Not the vendor's, and of a family that has kernels for sums wider than T's, if T is Widened.
 template <class T, class AnyLaunch>
-constexpr bool kIsOwn = std::is_same_v<AnyLaunch, TiledLaunch> ||
-                        std::is_same_v<AnyLaunch, GramLaunch> ||
-                        (!kIsWidened<T> && !std::is_same_v<AnyLaunch, VendorLaunch>);
+constexpr bool kIsOwn = !std::is_same_v<AnyLaunch, VendorLaunch> &&
+                        !(kIsWidened<T> && std::is_same_v<AnyLaunch, PanelLaunch>);
 
 template <class T, class TOut>
 class RoutedExecutor final : public Executor<T, TOut> {

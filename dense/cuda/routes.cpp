@@ -124,8 +124,7 @@ std::vector<Launch> own_candidates(const Request& request, RunKind kind) {
   };
   switch (request.family) {
     case GemmFamily::update:
-      if (!request.types.wide())
-        add(update_candidates(problem, in, out, machine, kind.a_off || kind.c_off));
+      add(update_candidates(problem, in, out, machine, kind.a_off || kind.c_off));
       break;
     case GemmFamily::panel:
       if (!request.types.wide())

@@ -150,7 +150,8 @@ LANKY_API const char* lanky_build_description(void);
 LANKY_API lanky_status lanky_dtype_parse(const char* text, lanky_dtype* dtype);
 /* Bytes of an element; 0 for an unknown type. */
 LANKY_API size_t lanky_dtype_size_of(lanky_dtype dtype);
-/* The type of alpha and beta; -1 for an unknown type. */
+/* The type of alpha and beta, but of dense products with results of f64, which have f64; -1 for an
+ * unknown type. */
 LANKY_API lanky_dtype lanky_dtype_accumulator(lanky_dtype dtype);
 /* Half the distance from 1 to the next number; -1 for an unknown type. */
 LANKY_API double lanky_dtype_unit_roundoff(lanky_dtype dtype);
