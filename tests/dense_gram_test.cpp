@@ -446,8 +446,8 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
       for (const DType type : {DType::f32, DType::f64, DType::f16, DType::c64}) {
         for (const auto& c : launches_of<dense::GramWords>(shape, type)) {
           const int run_log2 = std::get<dense::GramWords>(c.kernel).run_log2;
-          EXPECT_LE(dense::gram_words_bytes(problem, type, run_log2), (run_log2 > 0 ? 113 : 227)
-                                                                          << 10)
+          EXPECT_LE(dense::gram_words_bytes(problem, {type, type}, run_log2),
+                    (run_log2 > 0 ? 113 : 227) << 10)
               << side;
           EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
         }

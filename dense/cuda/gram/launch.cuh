@@ -301,13 +301,13 @@ GramCall<T> call_of(const GramRowRing& /*c*/, const Problem& /*problem*/) {
 
 template <class T>
 GramCall<T> call_of(const GramWords& c, const Problem& problem) {
-  if constexpr (kDType<T> == DType::c128 || kIsWidenedHalf<T>) {
+  if constexpr (kDType<T> == DType::c128) {
     return {};
   } else {
     return {
         .plain = &gram_words_kernel<T>,
         .threads = kGramWordsThreads,
-        .shared_bytes = static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, c.run_log2))};
+        .shared_bytes = static_cast<std::size_t>(gram_words_bytes(problem, kTypes<T>, c.run_log2))};
   }
 }
 

@@ -308,28 +308,29 @@ std::optional<GramLaunch> choose_packed_wgmma(const Problem& p, const Machine& m
 }
 
 /// k of a slot of gram_words_kernel.
-int gram_words_depth(const Problem& p, DType type, int run_log2) {
+int gram_words_depth(const Problem& p, Types types, int run_log2) {
+  const DType type = types.in;
   constexpr std::int64_t kSide = kGramWordsSide;
   constexpr int kWarps = kGramWordsThreads / 32;
   const int parts = is_complex(type) ? 2 : 1;
   const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
-  return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
+  return kWarps / tiles * ((is_half(type) && !types.wide() ? 16 : 8) << run_log2);
 }
 
 /// Whether gram_words_kernel has warps, and a block shared memory, for such operands.
-bool fits_words(const Problem& p, DType type, const Machine& machine) {
-  return has_lines(p.a) && has_lines(p.b) && type != DType::c128 &&
-         gram_words_depth(p, type, 0) > 0 &&
-         gram_words_bytes(p, type, 0) <= machine.shared_bytes_per_block;
+bool fits_words(const Problem& p, Types types, const Machine& machine) {
+  return has_lines(p.a) && has_lines(p.b) && types.in != DType::c128 &&
+         gram_words_depth(p, types, 0) > 0 &&
+         gram_words_bytes(p, types, 0) <= machine.shared_bytes_per_block;
 }
 
-GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
+GramLaunch choose_words(const Problem& p, Types types, const Machine& machine) {
   const std::int64_t most =
       machine.shared_bytes_per_multiprocessor / 2 - (6 << 10);  // of two blocks
   GramWords words{.run_log2 = 4};
-  while (words.run_log2 > 0 && gram_words_bytes(p, type, words.run_log2) > most)
+  while (words.run_log2 > 0 && gram_words_bytes(p, types, words.run_log2) > most)
     --words.run_log2;
-  const int depth = gram_words_depth(p, type, words.run_log2);
+  const int depth = gram_words_depth(p, types, words.run_log2);
   return {.kernel = words, .blocks = blocks_for(p.k, depth, 2 * machine.multiprocessors)};
 }
 
@@ -469,8 +470,8 @@ class GramCandidates {
       rows.wide = false;
       add(rows_launch(p_, types_, machine_, rows));
     }
-    if (!(types_.wide() && is_half(type_)) && fits_words(p_, type_, machine_)) {
-      all_.push_back(choose_words(p_, type_, machine_));
+    if (fits_words(p_, types_, machine_)) {
+      all_.push_back(choose_words(p_, types_, machine_));
       unaligned_.push_back(all_.back());
     }
     if (!types_.wide()) add(choose_stream(p_, type_, machine_, same));
@@ -613,9 +614,10 @@ class GramCandidates {
 
 }  // namespace
 
-int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
+int gram_words_bytes(const Problem& p, Types types, int run_log2) noexcept {
+  const DType type = types.in;
   constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
-  const int depth = gram_words_depth(p, type, run_log2);
+  const int depth = gram_words_depth(p, types, run_log2);
   const Strides a{p.a.col, p.a.row};
   const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
                    WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;

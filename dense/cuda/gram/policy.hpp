@@ -215,7 +215,7 @@ inline constexpr int kGramWordsThreads = 256;
 inline constexpr int kGramWordsSlots = 4;
 inline constexpr int kGramWordsSide = 32;
 /// Its dynamic shared memory.
-int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
+int gram_words_bytes(const Problem& problem, Types types, int run_log2) noexcept;
 
 /// Whether A's (B's) elements of one k are adjacent, as WordLinesPlan tells.
 inline bool has_rows_of_a(const Problem& p) noexcept {
