@@ -57,7 +57,8 @@ enum {
 };
 
 /* Element types. alpha and beta are of the accumulator type: f32 for f16 and bf16, else the type
- * itself; f64 for dense products with results of f64. f16 and bf16 are their 16 bits; c64 is two f32, c128 two f64: real, imaginary. */
+ * itself; f64 for dense products with results of f64. f16 and bf16 are their 16 bits; c64 is two
+ * f32, c128 two f64: real, imaginary. */
 typedef int32_t lanky_dtype;
 enum {
   LANKY_DTYPE_F64 = 0,
