@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
 
 namespace lanky::dense {

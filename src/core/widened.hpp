@@ -2,7 +2,6 @@
 // tiles are templates over one type, which tells them both how operands lie and what sums are.
 #pragma once
 
-#include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
 #include <type_traits>
 
