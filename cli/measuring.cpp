@@ -136,8 +136,10 @@ void add_gemm_options(CLI::App& command, GemmText& text, bool sizes_required) {
   command.add_option("--alpha", text.gemm.alpha, "C = alpha op(A) op(B) + beta C")
       ->capture_default_str();
   command.add_option("--beta", text.gemm.beta, "the same")->capture_default_str();
-  command.add_option("--out", text.out, "type of C: f32 for f16, bf16 (default: that of A)")
-      ->check(CLI::IsMember({"f32"}), "");
+  command
+      .add_option("--out", text.out,
+                  "type of C: f32 for f16, bf16; f64 for these and f32 (default: that of A)")
+      ->check(CLI::IsMember({"f32", "f64"}), "");
   command.add_flag("--symmetric", text.gemm.symmetric, "B is A: C = op(A) op(A) transposed");
 }
 

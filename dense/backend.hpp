@@ -13,7 +13,8 @@
 
 namespace lanky::dense {
 
-/// Pointers and scalars of one run, in the order of the canonical problem.
+/// Pointers and scalars of one run, in the order of the canonical problem. T is Widened where sums
+/// are wider than T's own.
 template <class T, class TOut>
 struct Operands {
   Scalar<Accumulator<T>> alpha;

@@ -37,11 +37,17 @@ void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, const char*
 
 }  // namespace
 
-GemmShape checked(GemmShape shape, DType in, Math math) {
+GemmShape checked(GemmShape shape, DType in, DType out, Math math) {
   check_not_negative(shape.m, "m");
   check_not_negative(shape.n, "n");
   check_not_negative(shape.k, "k");
   check_math(math, in);
+  if (math != Math::ieee && has_wide_sums(in, out)) {
+    throw Error(ErrorCode::unsupported,
+                concat("Math::", to_string(math), " rounds what is multiplied, but products of ",
+                       to_string(in), " with results of ", to_string(out),
+                       " are not rounded; use Math::ieee"));
+  }
   shape = with_leading_dimensions(shape);
   check_ld(shape.lda, stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
   check_ld(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");

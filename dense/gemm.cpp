@@ -73,9 +73,11 @@ void check_workspace_alignment(const void* data) {
 
 template <class T, class TOut>
 struct GemmPlan<T, TOut>::Impl {
+  using Element = Summed<T, TOut>;
+
   Impl(const Stream& stream, const GemmShape& requested, const GemmOptions& options)
       : device(stream.device()),
-        shape(dense::checked(requested, kDType<T>, options.math)),
+        shape(dense::checked(requested, kDType<T>, kDType<TOut>, options.math)),
         problem(dense::canonical(shape, options.math)),
         family(gemm_family(shape.m, shape.n, shape.k)),
         executor(empty() ? nullptr : make(stream, options)),
@@ -89,15 +91,17 @@ struct GemmPlan<T, TOut>::Impl {
   };
 
   /// By what was measured, whose note is kept.
-  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, const GemmOptions& options) {
+  std::unique_ptr<dense::Executor<Element, TOut>> make(const Stream& stream,
+                                                       const GemmOptions& options) {
     if (!options.tune) return make(stream, look_up(options.tuning));
     const GemmTuning tuning = dense::tuning_of<T, TOut>(stream, shape, options);
     return make(stream, look_up(&tuning));
   }
-  std::unique_ptr<dense::Executor<T, TOut>> make(const Stream& stream, Measured measured) {
+  std::unique_ptr<dense::Executor<Element, TOut>> make(const Stream& stream, Measured measured) {
     note = std::move(measured.note);
-    return device.is_cuda() ? dense::cuda::make<T, TOut>(stream, problem, family, measured.choices)
-                            : dense::cpu::make<T, TOut>(problem, family, measured.choices);
+    return device.is_cuda()
+               ? dense::cuda::make<Element, TOut>(stream, problem, family, measured.choices)
+               : dense::cpu::make<Element, TOut>(problem, family, measured.choices);
   }
 
   /// In `tuning` (null for none), and in what lanky's developers measured. An algorithm that the
@@ -179,8 +183,8 @@ struct GemmPlan<T, TOut>::Impl {
     executor->run(
         stream,
         {.alpha = alpha,
-         .a = swapped ? b.data : a.data,
-         .b = swapped ? a.data : b.data,
+         .a = reinterpret_cast<const Element*>(swapped ? b.data : a.data),
+         .b = reinterpret_cast<const Element*>(swapped ? a.data : b.data),
          .beta = beta,
          .c = c.data,
          .workspace = memory + counter_bytes(),
@@ -191,8 +195,8 @@ struct GemmPlan<T, TOut>::Impl {
   GemmShape shape;
   dense::Problem problem;
   GemmFamily family;
-  std::string note;                                    // Measured::note
-  std::unique_ptr<dense::Executor<T, TOut>> executor;  // null where C is empty
+  std::string note;                                          // Measured::note
+  std::unique_ptr<dense::Executor<Element, TOut>> executor;  // null where C is empty
   OwnWorkspace workspace;
 };
 
@@ -210,7 +214,8 @@ GemmPlan<T, TOut>::~GemmPlan() = default;
 template <class T, class TOut>
 void GemmPlan<T, TOut>::run(const Stream& stream, MatrixView<const T> a, MatrixView<const T> b,
                             MatrixView<TOut> c) const {
-  run(stream, Accumulator<T>(1), a, b, Accumulator<T>(0), c);
+  using Sum = GemmAccumulator<T, TOut>;
+  run(stream, Sum(1), a, b, Sum(0), c);
 }
 
 template <class T, class TOut>
@@ -302,9 +307,12 @@ std::uint64_t GemmPlan<T, TOut>::fingerprint() const {
   return print.value();
 }
 
+namespace {
+
 template <class T, class TOut>
-void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
-          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c) {
+void multiply(const Stream& stream, Op op_a, Op op_b, GemmAccumulator<T, TOut> alpha,
+              MatrixView<const T> a, MatrixView<const T> b, GemmAccumulator<T, TOut> beta,
+              MatrixView<TOut> c) {
   const std::int64_t k = op_a == Op::none ? a.cols : a.rows;
   const GemmPlan<T, TOut> plan(stream, {.m = c.rows,
                                         .n = c.cols,
@@ -319,11 +327,34 @@ void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixVi
   stream.synchronize();
 }
 
+}  // namespace
+
+template <class T, class TOut>
+void gemm(const Stream& stream, Op op_a, Op op_b, Accumulator<T> alpha, MatrixView<const T> a,
+          std::type_identity_t<MatrixView<const T>> b, Accumulator<T> beta, MatrixView<TOut> c) {
+  multiply<T, TOut>(stream, op_a, op_b, alpha, a, b, beta, c);
+}
+
+template <class T>
+void detail::gemm_in_double(const Stream& stream, Op op_a, Op op_b, double alpha,
+                            MatrixView<const T> a, MatrixView<const T> b, double beta,
+                            MatrixView<double> c) {
+  multiply<T, double>(stream, op_a, op_b, alpha, a, b, beta, c);
+}
+
 #define LANKY_INSTANTIATE(T, TOut)                                                        \
   template class GemmPlan<T, TOut>;                                                       \
   template void gemm<T, TOut>(const Stream&, Op, Op, Accumulator<T>, MatrixView<const T>, \
                               MatrixView<const T>, Accumulator<T>, MatrixView<TOut>);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+#define LANKY_INSTANTIATE(T)                                                                  \
+  template void detail::gemm_in_double<T>(const Stream&, Op, Op, double, MatrixView<const T>, \
+                                          MatrixView<const T>, double, MatrixView<double>);
+LANKY_INSTANTIATE(float)
+LANKY_INSTANTIATE(half)
+LANKY_INSTANTIATE(bfloat16)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::inline v1

@@ -41,7 +41,7 @@ std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& sh
   GemmQuery query{stream.device(), shape, kDType<T>, kDType<TOut>};
   query.same_operands = operands.a.data == operands.b.data;
   query.math = math;
-  query.adds = !query.same_operands && operands.beta != Accumulator<T>(0);
+  query.adds = !query.same_operands && operands.beta != GemmAccumulator<T, TOut>(0);
   stream.synchronize();               // what the operands wait for
   const Stream own(stream.device());  // one that can be captured, whatever the caller's is
   // The plan's own way, which stays to race with: whoever is first finds the operands in no cache.
@@ -75,7 +75,7 @@ std::vector<GemmTrial> measure_choices(const Stream& stream, const GemmShape& sh
 #define LANKY_INSTANTIATE(T, TOut)                          \
   template std::vector<GemmTrial> measure_choices<T, TOut>( \
       const Stream&, const GemmShape&, const GemmOperands<T, TOut>&, GemmTuning&, Math);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::inline v1

@@ -37,7 +37,9 @@ Bound predict(const Problem& problem, DType in, DType out, const Machine& machin
                    m * n * static_cast<double>(size_of(out)),
           .flops = (is_complex(in) ? 8 : 2) * m * n * k,
           .bandwidth = machine.bandwidth,
-          .peak = in == DType::f64 || in == DType::c128 ? machine.peak_f64 : machine.peak_f32};
+          .peak = in == DType::f64 || in == DType::c128 || has_wide_sums(in, out)
+                      ? machine.peak_f64
+                      : machine.peak_f32};
 }
 
 }  // namespace lanky::dense

@@ -58,8 +58,8 @@ std::string_view layout_name(Layout layout) noexcept;
 
 /// The shape with its leading dimensions filled in. Throws Error: invalid_argument (negative sizes,
 /// leading dimensions shorter than a column or row, more elements than 64 bits count), unsupported
-/// (tf32 and tf32x3 of other types than float).
-GemmShape checked(GemmShape shape, DType in, Math math);
+/// (tf32 and tf32x3 of other types than float, and with results of double).
+GemmShape checked(GemmShape shape, DType in, DType out, Math math);
 
 /// The canonical form of a shape whose leading dimensions are given (not 0).
 Problem canonical(const GemmShape& shape, Math math = Math::ieee) noexcept;

@@ -63,7 +63,7 @@ GemmTuning tuning_of(const Stream& stream, const GemmShape& shape, const GemmOpt
   fill_random(a.buffer());
   fill_random(b.buffer());
   c.buffer().fill_zero();
-  const auto measure = [&](MatrixView<const T> of_b_or_a, Accumulator<T> beta) {
+  const auto measure = [&](MatrixView<const T> of_b_or_a, GemmAccumulator<T, TOut> beta) {
     measure_choices<T, TOut>(stream, shape, {.a = a, .b = of_b_or_a, .beta = beta, .c = c}, tuning,
                              options.math);
   };
@@ -72,21 +72,21 @@ GemmTuning tuning_of(const Stream& stream, const GemmShape& shape, const GemmOpt
                         .in = kDType<T>,
                         .out = kDType<TOut>,
                         .math = options.math};
-  measure(b, Accumulator<T>(0));
+  measure(b, GemmAccumulator<T, TOut>(0));
   GemmQuery adding = plain;
   adding.adds = true;
-  if (gemm_class(adding) != gemm_class(plain)) measure(b, Accumulator<T>(1));
+  if (gemm_class(adding) != gemm_class(plain)) measure(b, GemmAccumulator<T, TOut>(1));
   GemmQuery same = plain;
   same.same_operands = true;
   const bool may_be_same =
       of_a.rows == of_b.rows && of_a.cols == of_b.cols && shape.lda == shape.ldb;
-  if (may_be_same && gemm_class(same) != gemm_class(plain)) measure(a, Accumulator<T>(0));
+  if (may_be_same && gemm_class(same) != gemm_class(plain)) measure(a, GemmAccumulator<T, TOut>(0));
   return tuning;
 }
 
 #define LANKY_INSTANTIATE(T, TOut) \
   template GemmTuning tuning_of<T, TOut>(const Stream&, const GemmShape&, const GemmOptions&);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_GEMM_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense

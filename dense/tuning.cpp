@@ -47,7 +47,9 @@ std::string class_of_strides(dense::Strides strides, std::size_t bytes, const ch
 /// Halves of either kind take the same time, and small results in any type.
 std::string class_of_types(DType in, DType out, bool result_is_small) {
   return concat(is_half(in) ? "half" : to_string(in),
-                in == out || result_is_small ? "" : concat(" to ", to_string(out)));
+                in == out || (result_is_small && !has_wide_sums(in, out))
+                    ? ""
+                    : concat(" to ", to_string(out)));
 }
 
 std::string quoted(const std::string& text) {
@@ -157,7 +159,7 @@ std::string gemm_class_on(std::string_view card, const GemmQuery& query) {
 namespace lanky::inline v1 {
 
 std::string gemm_class(const GemmQuery& query) {
-  dense::checked(query.shape, query.in, query.math);
+  dense::checked(query.shape, query.in, query.out, query.math);
   return dense::gemm_class_on(query.device.is_cuda() ? query.device.properties().name : "cpu",
                               query);
 }
@@ -167,7 +169,7 @@ std::vector<GemmChoice> gemm_choices(const GemmQuery& query, int most_algorithms
     throw Error(ErrorCode::invalid_argument,
                 concat("up to ", most_algorithms, " of the vendor's algorithms; at least 0"));
   }
-  const GemmShape s = dense::checked(query.shape, query.in, query.math);
+  const GemmShape s = dense::checked(query.shape, query.in, query.out, query.math);
   if (s.m == 0 || s.n == 0) return {{}};  // no kernel runs, and none has a cost
   const dense::Problem problem = dense::canonical(s, query.math);
   const GemmFamily family = gemm_family(s.m, s.n, s.k);

@@ -282,7 +282,6 @@ EXECUTOR_TEST(DenseGram, AFewPlansRunManyTimesWithEqualBits) {
 // before.
 EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
   LANKY_DENSE_BODY();
-  using Acc = Accumulator<T>;
   for (const std::int64_t side : {1, 3, 4, 7, 8, 16}) {
     for (const Layout layout : {Layout::col, Layout::row}) {
       const GemmShape shape = gram(side, side, 9'999, layout);
@@ -310,7 +309,7 @@ EXECUTOR_TEST(DenseGram, AnyWorkspaceGivesTheSameBits) {
 std::vector<dense::GramLaunch> candidates(const GemmShape& shape, DType type, bool off = false,
                                           bool same = false) {
   const dense::Problem problem = dense::canonical(dense::with_leading_dimensions(shape));
-  return dense::gram_candidates(problem, type, known_machine("H200"), off, same);
+  return dense::gram_candidates(problem, {type, type}, known_machine("H200"), off, same);
 }
 /// The launches of a kernel among all candidates.
 template <class Kernel>
@@ -447,8 +446,8 @@ TEST(GramPolicy, WordsFitTwoBlocksToAMultiprocessor) {
       for (const DType type : {DType::f32, DType::f64, DType::f16, DType::c64}) {
         for (const auto& c : launches_of<dense::GramWords>(shape, type)) {
           const int run_log2 = std::get<dense::GramWords>(c.kernel).run_log2;
-          EXPECT_LE(dense::gram_words_bytes(problem, type, run_log2), (run_log2 > 0 ? 113 : 227)
-                                                                          << 10)
+          EXPECT_LE(dense::gram_words_bytes(problem, {type, type}, run_log2),
+                    (run_log2 > 0 ? 113 : 227) << 10)
               << side;
           EXPECT_FALSE(c.one_launch) << "it leaves the sum to another kernel";
         }
@@ -469,7 +468,7 @@ TEST(GramPolicy, StreamsHaveSlotsOfWholeProducts) {
               dense::canonical(dense::with_leading_dimensions(shape), Math::tf32);
           for (const bool same : {false, true}) {
             int streams = 0;
-            for (const auto& c : dense::gram_candidates(p, type, machine, true, same)) {
+            for (const auto& c : dense::gram_candidates(p, {type, type}, machine, true, same)) {
               const auto* const stream = std::get_if<dense::GramStream>(&c.kernel);
               if (stream == nullptr) continue;
               ++streams;

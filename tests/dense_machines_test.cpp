@@ -24,7 +24,7 @@ constexpr DType kTypes[] = {DType::f64,  DType::f32, DType::f16,
 
 std::int64_t shared_bytes(const Launch& launch, const Request& request) {
   if (const auto* const gram = std::get_if<GramLaunch>(&launch))
-    return gram_shared_bytes(*gram, request.problem, request.types.in, request.machine.code);
+    return gram_shared_bytes(*gram, request.problem, request.types, request.machine.code);
   if (const auto* const update = std::get_if<UpdateLaunch>(&launch)) return update->shared_bytes;
   if (const auto* const panel = std::get_if<PanelLaunch>(&launch)) return panel->plan.shared_bytes;
   return 0;  // the tile kernel's is 48 KiB at most
@@ -55,8 +55,13 @@ TEST(DenseMachines, HaveLegalCandidatesForEveryProduct) {
       const DType type = kTypes[i % std::size(kTypes)];
       const Math math =
           type == DType::f32 ? static_cast<Math>(i / std::size(kTypes) % 3) : Math::ieee;
+      // Every other product of floats and halves has wider sums.
+      const DType out =
+          math == Math::ieee && has_wide_sums(type, DType::f64) && i / std::size(kTypes) % 2 == 0
+              ? DType::f64
+              : type;
       const Request request{
-          canonical(shape, math), gemm_family(shape.m, shape.n, shape.k), {type, type}, machine};
+          canonical(shape, math), gemm_family(shape.m, shape.n, shape.k), {type, out}, machine};
       for (unsigned index = 0; index < RunKind::kCount; ++index) {
         const RunKind kind = RunKind::of(index);
         if (kind.same && !request.can_be_same()) continue;

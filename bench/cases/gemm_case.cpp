@@ -152,11 +152,25 @@ class GemmWorkload final : public Workload {
     const std::int64_t uncached = uncached_bytes(session.stream.device());
     slots_ = std::clamp<std::int64_t>(uncached / footprint + 1, 1, kMostSlots);
     set_bytes_ = a_.bytes() + (gemm.symmetric ? 0 : b_.bytes()) + c_.bytes();
-    first_ = session.operands.reserve(set_bytes_ * slots_);
+    const std::int64_t converted = gemm.type.wide() && selection_.vendors
+                                       ? of_library(a_).bytes() + of_library(b_).bytes()
+                                       : 0;
+    first_ = session.operands.reserve((set_bytes_ + converted) * slots_);
     char* set = first_;
     for (std::int64_t s = 0; s < slots_; ++s, set += set_bytes_)
       sets_.push_back(
           {set, gemm.symmetric ? set : set + a_.bytes(), set + set_bytes_ - c_.bytes()});
+    library_sets_ = sets_;
+    if (converted > 0) {
+      first_converted_ = first_ + set_bytes_ * slots_;
+      converted_bytes_ = converted;
+      for (std::int64_t s = 0; s < slots_; ++s) {
+        char* const a = first_converted_ + converted * s;
+        GemmOperands& operands = library_sets_[static_cast<std::size_t>(s)];
+        operands.a = a;
+        operands.b = gemm.symmetric ? a : a + of_library(a_).bytes();
+      }
+    }
     for (const Place& place : places_)
       offsets_.push_back(offset(place));
   }
@@ -199,8 +213,8 @@ class GemmWorkload final : public Workload {
   std::optional<double> peak_us() override {
     if (!on_gpu()) return std::nullopt;
     const auto [known, is_new] =
-        session_.peaks.try_emplace(std::string(to_string(gemm_.type)), 0.0);
-    if (is_new) known->second = gpu::peak_flops(session_.stream, gemm_.type);
+        session_.peaks.try_emplace(std::string(to_string(gemm_.type.of_library())), 0.0);
+    if (is_new) known->second = gpu::peak_flops(session_.stream, gemm_.type.of_library());
     return footprint().flops / known->second * 1e6;
   }
 
@@ -212,6 +226,17 @@ class GemmWorkload final : public Workload {
     poison(0);
     // What is timed is random; integers are only checked, in the first set.
     if (fill == Fill::random) replicate(stream, first_, set_bytes_, slots_);
+    if (first_converted_ != nullptr) {
+      const auto convert = [&](const Stored& operand, char* target, std::uint64_t seed) {
+        StoredArray array = of_library(operand).at(target);
+        array.like = operand.dtype;
+        fill_array(stream, array, fill_, seed);
+      };
+      convert(a_, first_converted_, DenseData::kSeedA);
+      if (!gemm_.symmetric)
+        convert(b_, first_converted_ + of_library(a_).bytes(), DenseData::kSeedB);
+      if (fill == Fill::random) replicate(stream, first_converted_, converted_bytes_, slots_);
+    }
     reference_ = references(stream, data(), places_);
   }
 
@@ -298,6 +323,22 @@ class GemmWorkload final : public Workload {
     verdict.message = std::to_string(unwritten) + " elements of C are NaN";
   }
 
+  /// An operand as a library takes it.
+  Stored of_library(Stored operand) const {
+    operand.dtype = gemm_.type.of_library().in;
+    return operand;
+  }
+  GemmCall library_call() const {
+    GemmCall gemm = call();
+    gemm.type = gemm_.type.of_library();
+    return gemm;
+  }
+  /// What a library computes of operands that were converted before is none of this product.
+  Contestant renamed(Contestant library) const {
+    if (gemm_.type.wide()) library.name += "-f64";
+    return library;
+  }
+
   GemmCall call() const {
     return {.type = gemm_.type,
             .shape = shape_of(gemm_),
@@ -317,13 +358,13 @@ class GemmWorkload final : public Workload {
     if (selection_.lanky) built_.push_back(lanky());
     if (!selection_.vendors) return;
     if (!on_gpu()) {
-      built_.push_back(on_cpu("openblas", CpuVendor::openblas));
-      built_.push_back(on_cpu("mkl", CpuVendor::mkl));
+      built_.push_back(renamed(on_cpu("openblas", CpuVendor::openblas)));
+      built_.push_back(renamed(on_cpu("mkl", CpuVendor::mkl)));
       return;
     }
-    for (const VendorRoutine routine : vendor_routines(call())) {
+    for (const VendorRoutine routine : vendor_routines(library_call())) {
       const bool endless = routine == VendorRoutine::syrk && gemm_.k > kLongestSyrk;
-      built_.push_back(endless ? endless_syrk() : nvidia(routine));
+      built_.push_back(renamed(endless ? endless_syrk() : nvidia(routine)));
     }
   }
 
@@ -370,13 +411,13 @@ class GemmWorkload final : public Workload {
     if (const std::string algorithm = product->algorithm(); !algorithm.empty())
       contestant.decision.kernel = "algorithm " + algorithm;
     contestant.run = [this, product = std::move(product)](const Stream& stream, int slot) {
-      product->run(stream.native(), sets_[static_cast<std::size_t>(slot)]);
+      product->run(stream.native(), library_sets_[static_cast<std::size_t>(slot)]);
     };
   }
 
   std::unique_ptr<VendorGemmProduct> nvidia_product(VendorRoutine routine) {
     const VendorStream stream{session_.stream.native(), session_.stream.device().index()};
-    return gpu_vendor().gemm(stream, call(), routine, sets_);
+    return gpu_vendor().gemm(stream, library_call(), routine, library_sets_);
   }
 
   Contestant nvidia(VendorRoutine routine) {
@@ -401,7 +442,7 @@ class GemmWorkload final : public Workload {
 
   Contestant on_cpu(const char* name, CpuVendor vendor) {
     return make_contestant(name, "gemm", session_.stream, [&](Contestant& contestant) {
-      bind(contestant, cpu_vendor_gemm(vendor, call()));
+      bind(contestant, cpu_vendor_gemm(vendor, library_call()));
     });
   }
 
@@ -414,8 +455,13 @@ class GemmWorkload final : public Workload {
   Stored c_;
   std::int64_t slots_ = 1;
   std::int64_t set_bytes_ = 0;
-  char* first_ = nullptr;              // memory of the first set
-  std::vector<GemmOperands> sets_;     // [slots_]: A, B (or A again), C, one after the other
+  char* first_ = nullptr;           // memory of the first set
+  std::vector<GemmOperands> sets_;  // [slots_]: A, B (or A again), C, one after the other
+  // Those of a library, which differ where products are wide(): A and B as doubles, behind all
+  // sets.
+  std::vector<GemmOperands> library_sets_;
+  char* first_converted_ = nullptr;
+  std::int64_t converted_bytes_ = 0;   // of A and B
   std::vector<Place> places_;          // of C that are checked
   std::vector<std::int64_t> offsets_;  // of each of places_
   std::vector<Reference> reference_;   // of each of places_

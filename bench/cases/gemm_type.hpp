@@ -9,11 +9,15 @@ namespace lanky::bench {
 
 struct GemmType {
   DType in = DType::f64;   // of A and B
-  DType out = DType::f64;  // of C: `in`, or f32 where that is a half type
+  DType out = DType::f64;  // of C: `in`, f32 where that is a half type, or f64
   Math math = Math::ieee;  // another one for f32 alone
 
   /// C in the type of A and B.
   static constexpr GemmType same(DType dtype) { return {dtype, dtype, Math::ieee}; }
+  /// Whether sums are doubles although those of `in` are floats, which no library but lanky has.
+  constexpr bool wide() const { return has_wide_sums(in, out); }
+  /// As libraries without such products compute them: of operands that were made doubles before.
+  constexpr GemmType of_library() const { return wide() ? same(DType::f64) : *this; }
   friend bool operator==(const GemmType&, const GemmType&) = default;
 };
 

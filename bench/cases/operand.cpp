@@ -27,7 +27,7 @@ decltype(auto) with_reals(const StoredArray& array, F f) {
 
 void fill_array(const Stream& stream, const StoredArray& array, Fill fill, std::uint64_t seed) {
   if (stream.device().is_cuda()) return gpu::fill(stream, array, fill, seed);
-  const int bits = significand_bits(component_type(array.dtype));
+  const int bits = significand_bits(component_type(array.filled_as()));
   const int parts = components(array.dtype);
   with_reals(array, [&]<class T>(T* data) {
 #pragma omp parallel for collapse(2) schedule(static) if (array.cols * array.ld > kWorthThreads)

@@ -6,6 +6,7 @@
 #include <lanky/dtype.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct StoredArray {
   std::int64_t cols = 0;
   std::int64_t ld = 0;
   bool transposed = false;
+  std::optional<DType> like{};  // filled with the values that this type has, not with dtype's
 
+  DType filled_as() const { return like.value_or(dtype); }
   /// Numbers that do not depend on the layout: (i, j) of the matrix counts i + j * (its rows).
   template <class T>
   static StoredArray of(MatrixView<T> matrix) {

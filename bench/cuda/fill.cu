@@ -63,7 +63,8 @@ void launch(const Stream& stream, const StoredArray& array, Fill fill, std::uint
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>((size + kThreads - 1) / kThreads, 1 << 14));
   fill_kernel<<<blocks, kThreads, 0, stream.native()>>>(
-      static_cast<E*>(array.data), real, fill, seed, significand_bits(component_type(array.dtype)));
+      static_cast<E*>(array.data), real, fill, seed,
+      significand_bits(component_type(array.filled_as())));
   check_cuda(cudaGetLastError(), "fill_kernel");
 }
 

@@ -60,9 +60,10 @@ std::string size_of_case(const GemmCase& gemm) {
 std::string type_of_case(const SpmvCase& spmv) {
   return std::string(to_string(spmv.dtype));
 }
-/// "f16", or "f16>32" where the result is f32.
+/// "f16", or "f16>32" where the result is f32, "f16>64" where it is f64.
 std::string type_of_case(const GemmCase& gemm) {
-  return std::string(to_string(gemm.type)) + (gemm.type.in == gemm.type.out ? "" : ">32");
+  const char* const result = gemm.type.in == gemm.type.out ? "" : gemm.type.wide() ? ">64" : ">32";
+  return std::string(to_string(gemm.type)) + result;
 }
 
 std::string microseconds(const Estimate* time) {

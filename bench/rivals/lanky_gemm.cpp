@@ -26,7 +26,7 @@ LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tun
     const auto a = view(static_cast<const T*>(operands.a), s.m, s.k, s.op_a, s.lda, s.layout);
     const auto b = view(static_cast<const T*>(operands.b), s.k, s.n, s.op_b, s.ldb, s.layout);
     const auto c = view(static_cast<TOut*>(operands.c), s.m, s.n, Op::none, s.ldc, s.layout);
-    using Scale = Accumulator<T>;
+    using Scale = GemmAccumulator<T, TOut>;
     plan->run(on, static_cast<Scale>(gemm.alpha), a, b, static_cast<Scale>(gemm.beta), c);
   };
   return {run, plan->workspace_bytes(), plan->explain(), plan->info()};
@@ -39,7 +39,7 @@ LankyGemm make_lanky_gemm(const Stream& stream, const GemmCall& gemm, const Gemm
   if (gemm.type.in == kDType<T> && gemm.type.out == kDType<TOut>) { \
     return make<T, TOut>(stream, gemm, tuning);                     \
   }
-  LANKY_FOR_EACH_PLAN_TYPE(LANKY_TRY)
+  LANKY_FOR_EACH_GEMM_TYPE(LANKY_TRY)
 #undef LANKY_TRY
   throw Error(ErrorCode::unsupported,
               "lanky has no products of type " + std::string(to_string(gemm.type)) +

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kPageBytes = 4096;
 struct Elements {
   int real_bytes = 8;      // of the type of the sums: 4 or 8
   int parts = 1;           // 2 for complex
-  bool converted = false;  // half types are widened as they are packed
+  bool converted = false;  // those of another type than the sums are widened as they are packed
 };
 
 /// Sizes count elements of the caller, so that a complex one counts once.

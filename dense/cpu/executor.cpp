@@ -25,7 +25,8 @@ std::unique_ptr<Executor<T, TOut>> make(const Problem& problem, GemmFamily famil
       reason = choice != nullptr ? openblas_absence(problem) : openblas_drawback(problem);
       if (reason.empty()) return std::make_unique<OpenblasExecutor<T>>(problem);
     } else {
-      reason = "OpenBLAS serves f64 and f32 only";
+      reason = kIsWidened<T> ? "OpenBLAS has no sums wider than its operands"
+                             : "OpenBLAS serves f64 and f32 only";
     }
   }
   return std::make_unique<TiledExecutor<T, TOut>>(problem, std::move(reason));
@@ -42,7 +43,7 @@ std::vector<GemmChoice> choices(const Problem& problem, GemmFamily family, DType
 #define LANKY_INSTANTIATE(T, TOut)                                                      \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Problem&, GemmFamily, \
                                                             MeasuredChoices);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_SUMMED_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cpu

@@ -27,7 +27,7 @@ std::vector<std::string> vendor_algorithms(Device /*device*/, const Problem& /*p
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, MeasuredChoices);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_SUMMED_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda
@@ -39,7 +39,7 @@ std::vector<PanelKernel> panel_kernels(DType /*in*/) {
 }
 
 std::int64_t gram_shared_bytes(const GramLaunch& /*launch*/, const Problem& /*problem*/,
-                               DType /*type*/, CodeTarget /*code*/) {
+                               Types /*types*/, CodeTarget /*code*/) {
   return 0;
 }
 

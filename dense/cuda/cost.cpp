@@ -39,6 +39,17 @@ double padded(std::int64_t side, std::int64_t granule) {
   return static_cast<double>(ceil_div(side, granule) * granule);
 }
 
+/// Whether a kernel for sums wider than its operands' does what the one for floats does, which
+/// multiplies widened floats on tensor cores.
+bool multiplies_widened_floats(const Launch& launch) {
+  if (const auto* const update = std::get_if<UpdateLaunch>(&launch))
+    return std::holds_alternative<const UpdateMma*>(update->kernel);
+  const auto* const gram = std::get_if<GramLaunch>(&launch);
+  return gram != nullptr && !std::holds_alternative<GramVector>(gram->kernel) &&
+         !std::holds_alternative<GramRowVector>(gram->kernel) &&
+         !std::holds_alternative<GramRowStrip>(gram->kernel);
+}
+
 /// The terms of each kind of launch.
 class Terms {
  public:
@@ -108,6 +119,7 @@ class Terms {
   }
 
   CostTerms operator()(const UpdateLaunch& launch) {
+    by_tensor_f64_ = types_.wide() && multiplies_widened_floats(launch);
     const UpdateGranules of = granules(launch, p_, types_.in);
     set_flops(1.0 * p_.m, padded(p_.n, of.columns), padded(p_.k, of.depth));
     const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);
@@ -128,8 +140,9 @@ class Terms {
   }
 
   CostTerms operator()(const GramLaunch& launch) {
+    by_tensor_f64_ = types_.wide() && multiplies_widened_floats(launch);
     if (launch.exchanged) p_ = exchanged(p_);
-    const auto [rows, columns] = granules(launch, types_.in);
+    const auto [rows, columns] = granules(launch, types_);
     const int packed = packed_rows(launch.kernel);
     const auto* const fma = std::get_if<GramFma>(&launch.kernel);
     const auto side = [fma, this](std::int64_t all, std::int64_t most) -> std::int64_t {
@@ -141,6 +154,7 @@ class Terms {
     const double n = padded(p_.n * packed, side(p_.n, columns));
     set_flops(m, n, static_cast<double>(p_.k) / packed);
     if (std::holds_alternative<GramTriangle>(launch.kernel)) flops_ *= 0.5 * (n + 8) / n;
+    if (same_ && std::holds_alternative<GramRowRing>(launch.kernel)) flops_ *= 0.75;
     if (same_ && (fma != nullptr || std::holds_alternative<GramDouble>(launch.kernel)))
       flops_ *= 0.5 * (n + 16) / n;
     const double tiles =
@@ -169,11 +183,16 @@ class Terms {
  private:
   CostTerms at_nominal_rates() const {
     constexpr double kMicro = 1e6;
-    const bool f64 = types_.in == DType::f64 || types_.in == DType::c128;
+    const bool f64 = types_.in == DType::f64 || types_.in == DType::c128 || types_.wide();
+    // Where sums are wider than operands', what units for doubles can do is the peak that counts,
+    // and on many chips that is little. The rates of kernels for floats are shares of peak_f32.
+    const double peak = by_tensor_f64_ ? std::max(machine_.tensor_f64, machine_.peak_f64)
+                        : f64          ? machine_.peak_f64
+                                       : machine_.peak_f32;
     CostTerms terms = terms_;
     terms.memory = kMicro * bytes_ / machine_.bandwidth;
     terms.l2 = kMicro * l2_bytes_ / machine_.l2_bandwidth();
-    terms.flops = kMicro * flops_ / (f64 ? machine_.peak_f64 : machine_.peak_f32);
+    terms.flops = kMicro * flops_ / peak;
     terms.side = kMicro * side_bytes_ / machine_.l2_bandwidth();
     terms.lines = kMicro * lines_ / (machine_.clock * machine_.multiprocessors);
     return terms;
@@ -212,7 +231,8 @@ class Terms {
   double flops_each_;  // of a product and a sum
   double c_ = 0;       // bytes of C
   bool same_ = false;
-  CostTerms terms_;  // but for what has a nominal rate:
+  bool by_tensor_f64_ = false;  // floats are multiplied as doubles, and sums stay doubles
+  CostTerms terms_;             // but for what has a nominal rate:
   double bytes_ = 0;
   double l2_bytes_ = 0;
   double flops_ = 0;
@@ -300,6 +320,13 @@ CostTerms cost_terms(const Launch& launch, const Request& request, RunKind kind)
 CostKey cost_key(const Launch& launch, const Request& request, RunKind kind) {
   CostKey key{.kernel = kernel_name(launch),
               .arithmetic = arithmetic_of(request.types.in, request.problem.math)};
+  // Not measured yet: rates are those of the kernel that does the same.
+  if (request.types.wide()) {
+    key.arithmetic = to_string(multiplies_widened_floats(launch) ? DType::f32 : DType::f64);
+    const auto* const gram = std::get_if<GramLaunch>(&launch);
+    if (gram != nullptr && std::holds_alternative<GramRowRing>(gram->kernel))
+      key.kernel = kernel_name(GramKernel(GramTriangle{}));
+  }
   if (is_vendor(launch)) key.kernel += concat(", ", to_string(request.family));
   set_layout(key, launch, request, kind);
   return key;

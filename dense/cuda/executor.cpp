@@ -23,9 +23,10 @@ bool is_off(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0;
 }
 
-/// Not the vendor's.
-template <class AnyLaunch>
-constexpr bool kIsOwn = !std::is_same_v<AnyLaunch, VendorLaunch>;
+/// Not the vendor's, and of a family that has kernels for sums wider than T's, if T is Widened.
+template <class T, class AnyLaunch>
+constexpr bool kIsOwn = !std::is_same_v<AnyLaunch, VendorLaunch> &&
+                        !(kIsWidened<T> && std::is_same_v<AnyLaunch, PanelLaunch>);
 
 template <class T, class TOut>
 class RoutedExecutor final : public Executor<T, TOut> {
@@ -35,7 +36,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
     for (const Launch& launch : routes_.launches) {
       std::visit(
           [&]<class Each>(const Each& each) {
-            if constexpr (kIsOwn<Each>) prepare<T, TOut>(stream, request_.problem, each);
+            if constexpr (kIsOwn<T, Each>) prepare<T, TOut>(stream, request_.problem, each);
           },
           launch);
       const auto* const vendor = std::get_if<VendorLaunch>(&launch);
@@ -54,7 +55,7 @@ class RoutedExecutor final : public Executor<T, TOut> {
       return run_vendor(stream, *matmul, operands);
     std::visit(
         [&]<class Own>(const Own& launch) {
-          if constexpr (kIsOwn<Own>)
+          if constexpr (kIsOwn<T, Own>)
             dense::cuda::run<T, TOut>(stream, request_.problem, launch, operands);
         },
         routes_.launches[route.own]);
@@ -137,7 +138,7 @@ template <class T, class TOut>
 std::unique_ptr<Executor<T, TOut>> make(const Stream& stream, const Problem& problem,
                                         GemmFamily family, MeasuredChoices measured) {
   const Request request{problem, family, {kDType<T>, kDType<TOut>}, machine_of(stream.device())};
-  const bool vendor = cublaslt_absence(problem, kDType<T>).empty();
+  const bool vendor = cublaslt_absence(problem, kDType<T>, kDType<TOut>).empty();
   return std::make_unique<RoutedExecutor<T, TOut>>(stream, request,
                                                    choose_routes(request, measured, vendor));
 }
@@ -165,7 +166,7 @@ std::vector<GemmChoice> choices(const GemmQuery& query, const Problem& problem, 
 #define LANKY_INSTANTIATE(T, TOut)                                                         \
   template std::unique_ptr<Executor<T, TOut>> make<T, TOut>(const Stream&, const Problem&, \
                                                             GemmFamily, MeasuredChoices);
-LANKY_FOR_EACH_PLAN_TYPE(LANKY_INSTANTIATE)
+LANKY_FOR_EACH_SUMMED_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 
 }  // namespace lanky::dense::cuda

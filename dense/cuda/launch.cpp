@@ -15,7 +15,7 @@ std::string kernel_name(const Launch& launch) {
 
 std::string algorithm_name(const Launch& launch, Types types) {
   return std::visit(Overloaded{[](const VendorLaunch& l) { return l.algorithm; },
-                               [&](const GramLaunch& l) { return algorithm_name(l, types.in); },
+                               [&](const GramLaunch& l) { return algorithm_name(l, types); },
                                [](const auto& l) { return algorithm_name(l); }},
                     launch);
 }
@@ -24,7 +24,7 @@ std::string describe(const Launch& launch, Types types) {
   return std::visit(Overloaded{[&](const TiledLaunch& l) { return describe(l, types.sum_bytes()); },
                                [](const PanelLaunch& l) { return describe(l); },
                                [](const UpdateLaunch& l) { return describe(l); },
-                               [&](const GramLaunch& l) { return describe(l, types.in); },
+                               [&](const GramLaunch& l) { return describe(l, types); },
                                [](const VendorLaunch& l) {
                                  return "cuBLASLt, algorithm " +
                                         (l.algorithm.empty() ? "of its heuristic" : l.algorithm);

@@ -2,9 +2,7 @@
 // is made.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <lanky/dtype.hpp>
 #include <string>
 #include <variant>
 
@@ -13,6 +11,7 @@
 #include "dense/cuda/tiled/policy.hpp"
 #include "dense/cuda/update/policy.hpp"
 #include "dense/problem.hpp"
+#include "dense/types.hpp"
 
 namespace lanky::dense {
 
@@ -24,14 +23,6 @@ struct VendorLaunch {
 };
 
 using Launch = std::variant<TiledLaunch, PanelLaunch, UpdateLaunch, GramLaunch, VendorLaunch>;
-
-/// The types of a product: of A and B, of C, and the bytes of a sum.
-struct Types {
-  DType in;
-  DType out;
-
-  constexpr std::size_t sum_bytes() const noexcept { return is_half(in) ? 4 : size_of(in); }
-};
 
 inline bool is_vendor(const Launch& launch) noexcept {
   return std::holds_alternative<VendorLaunch>(launch);

@@ -127,10 +127,11 @@ std::vector<Launch> own_candidates(const Request& request, RunKind kind) {
       add(update_candidates(problem, in, out, machine, kind.a_off || kind.c_off));
       break;
     case GemmFamily::panel:
-      add(panel_candidates(problem, in, machine, kind.a_off, kind.b_off));
+      if (!request.types.wide())
+        add(panel_candidates(problem, in, machine, kind.a_off, kind.b_off));
       break;
     case GemmFamily::gram:
-      add(gram_candidates(problem, in, machine, kind.a_off || kind.b_off, kind.same));
+      add(gram_candidates(problem, request.types, machine, kind.a_off || kind.b_off, kind.same));
       break;
     case GemmFamily::regular:
       break;

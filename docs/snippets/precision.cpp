@@ -48,6 +48,21 @@ void math() {
   expect(lanky::to_string(lanky::Math::tf32x3) == "tf32x3");
 }
 
+void grams_in_double() {
+  const lanky::Stream stream(lanky::Device::best());
+  const std::int64_t rows = 10'000;
+  lanky::Matrix<float> Q(stream, rows, 4, lanky::Layout::row);
+  Q.buffer().copy_from(std::vector<float>(4 * 10'000, 0x1p-30F));
+  // begin gram
+  // Q holds floats, G doubles: products are exact, and sums are rounded to 53 bits.
+  lanky::Matrix<double> G(stream, 4, 4, lanky::Layout::row);
+  const lanky::GemmPlan<float, double> gram(
+      stream, {.m = 4, .n = 4, .k = rows, .op_a = lanky::Op::trans, .layout = lanky::Layout::row});
+  gram.run(stream, Q, Q, G);
+  // end gram
+  expect(G.buffer().to_host()[0] == 10'000 * 0x1p-60);
+}
+
 void chosen_at_run_time() {
   const lanky::Stream stream(lanky::Device::best());
   // begin visit
@@ -67,5 +82,6 @@ void chosen_at_run_time() {
 int main() {
   halves();
   math();
+  grams_in_double();
   chosen_at_run_time();
 }

@@ -78,13 +78,21 @@ struct GemmInfo {
   double predicted_us = 0;  // of plain runs; 0 where nothing is known of the kernel
 };
 
+/// The type in which a dense product of T with a C of TOut is summed, and that of alpha and beta:
+/// double where C is of double, Accumulator<T> otherwise.
+template <class T, class TOut = T>
+using GemmAccumulator =
+    std::conditional_t<has_wide_sums(kDType<T>, kDType<TOut>), double, Accumulator<T>>;
+
 /// A dense product of fixed shape on one device. T is the type of A and B (double, float, half,
-/// bfloat16, complex<float>, complex<double>); TOut that of C (T, or float for the half types).
-/// Move-only; a plan moved from may only be assigned to or destroyed.
+/// bfloat16, complex<float>, complex<double>); TOut that of C: T, float for the half types, or
+/// double for these and float. Products of float and of the half types with a C of double are
+/// multiplied without rounding and summed in double. Move-only; a plan moved from may only be
+/// assigned to or destroyed.
 template <class T, class TOut = T>
 class LANKY_EXPORT GemmPlan {
  public:
-  using Scalar = lanky::Scalar<Accumulator<T>>;
+  using Scalar = lanky::Scalar<GemmAccumulator<T, TOut>>;
 
   /// Chooses kernels and allocates the workspace. Throws Error: invalid_argument (negative sizes,
   /// leading dimensions shorter than a column or row), unsupported (tf32 or tf32x3 of other types
@@ -148,6 +156,35 @@ requires(!std::is_const_v<T>) void gemm(const Stream& stream, Op op_a, Op op_b,
                                         std::type_identity_t<MatrixView<const T>> b,
                                         Accumulator<T> beta, MatrixView<TOut> c) {
   gemm<T, TOut>(stream, op_a, op_b, alpha, MatrixView<const T>(a), b, beta, c);
+}
+
+namespace detail {
+template <class T>
+LANKY_EXPORT void gemm_in_double(const Stream& stream, Op op_a, Op op_b, double alpha,
+                                 MatrixView<const T> a, MatrixView<const T> b, double beta,
+                                 MatrixView<double> c);
+
+/// Whether alpha and beta are for a product that is summed in double: other ones than the
+/// Accumulator<T> that gemm() above takes, which would round them.
+template <class T, class TOut, class Alpha, class Beta>
+concept ScalesInDouble = has_wide_sums(kDType<T>, kDType<TOut>) &&
+    std::is_convertible_v<Alpha, double> && std::is_convertible_v<Beta, double> &&
+    !(std::is_same_v<Alpha, Accumulator<T>> && std::is_same_v<Beta, Accumulator<T>>);
+}  // namespace detail
+
+/// The same of float, half or bfloat16 with a C of double, for which alpha and beta are doubles.
+template <class T, class TOut, class Alpha, class Beta>
+requires(detail::ScalesInDouble<T, TOut, Alpha, Beta>) void gemm(
+    const Stream& stream, Op op_a, Op op_b, Alpha alpha, MatrixView<const T> a,
+    std::type_identity_t<MatrixView<const T>> b, Beta beta, MatrixView<TOut> c) {
+  detail::gemm_in_double<T>(stream, op_a, op_b, alpha, a, b, beta, c);
+}
+template <class T, class TOut, class Alpha, class Beta>
+requires(!std::is_const_v<T>) && detail::ScalesInDouble<T, TOut, Alpha, Beta> void gemm(
+                                     const Stream& stream, Op op_a, Op op_b, Alpha alpha,
+                                     MatrixView<T> a, std::type_identity_t<MatrixView<const T>> b,
+                                     Beta beta, MatrixView<TOut> c) {
+  detail::gemm_in_double<T>(stream, op_a, op_b, alpha, a, b, beta, c);
 }
 
 }  // namespace lanky::inline v1

@@ -73,4 +73,10 @@ inline constexpr DType kDType = detail::ElementTraits<T>::kDType;
 template <class T>
 using Accumulator = typename detail::ElementTraits<T>::Accumulator;
 
+/// Whether dense products of `in` with results of `out` are summed in double, although those of
+/// `in` are summed in float: float, half or bfloat16 to double.
+constexpr bool has_wide_sums(DType in, DType out) noexcept {
+  return out == DType::f64 && (in == DType::f32 || is_half(in));
+}
+
 }  // namespace lanky::inline v1

@@ -57,7 +57,8 @@ enum {
 };
 
 /* Element types. alpha and beta are of the accumulator type: f32 for f16 and bf16, else the type
- * itself. f16 and bf16 are their 16 bits; c64 is two f32, c128 two f64: real, imaginary. */
+ * itself; f64 for dense products with results of f64. f16 and bf16 are their 16 bits; c64 is two
+ * f32, c128 two f64: real, imaginary. */
 typedef int32_t lanky_dtype;
 enum {
   LANKY_DTYPE_F64 = 0,
@@ -150,7 +151,8 @@ LANKY_API const char* lanky_build_description(void);
 LANKY_API lanky_status lanky_dtype_parse(const char* text, lanky_dtype* dtype);
 /* Bytes of an element; 0 for an unknown type. */
 LANKY_API size_t lanky_dtype_size_of(lanky_dtype dtype);
-/* The type of alpha and beta; -1 for an unknown type. */
+/* The type of alpha and beta, but of dense products with results of f64, which have f64; -1 for an
+ * unknown type. */
 LANKY_API lanky_dtype lanky_dtype_accumulator(lanky_dtype dtype);
 /* Half the distance from 1 to the next number; -1 for an unknown type. */
 LANKY_API double lanky_dtype_unit_roundoff(lanky_dtype dtype);
@@ -475,7 +477,8 @@ LANKY_API lanky_status lanky_sddmm(const lanky_stream* stream, lanky_dtype type,
 
 /* ------------------------------------------------------------------------------------------------
  * Dense products with a skinny side: C = alpha op(A) op(B) + beta C. `type` is that of A and B,
- * `out` that of C: the same, or f32 for f16 and bf16.
+ * `out` that of C: the same, f32 for f16 and bf16, or f64 for these and f32. Products with results
+ * of f64 are summed in f64, and alpha and beta are f64.
  */
 
 /* Sizes count elements; leading dimensions of 0 mean tight. */

@@ -87,10 +87,10 @@ class LANKY_EXPORT GemmTuning {
 /// C = alpha op(A) op(B) + beta C, in memory of one device, as GemmPlan::run() takes them.
 template <class T, class TOut = T>
 struct GemmOperands {
-  Accumulator<T> alpha = 1;
+  GemmAccumulator<T, TOut> alpha = 1;
   MatrixView<const T> a;
   MatrixView<const T> b;
-  Accumulator<T> beta = 0;
+  GemmAccumulator<T, TOut> beta = 0;
   MatrixView<TOut> c;
 };
 

@@ -26,7 +26,8 @@ def matmul(
 
     Without `out` the result stands as the larger operand does. Plans are kept for the next products
     of the same extents. Halves are summed in float32 and rounded once, to their own type or with
-    `out_dtype="float32"` not at all."""
+    `out_dtype="float32"` not at all. With `out_dtype="float64"` halves and floats are multiplied
+    exactly and summed in float64."""
     return _core.gemm(
         a,
         b,
@@ -51,7 +52,9 @@ def gram(
     device: Any = None,
     stream: Any = None,
 ) -> Any:
-    """alpha Q^H Q + beta out of a tall Q."""
+    """alpha Q^H Q + beta out of a tall Q. With `out_dtype="float64"` a Q of float32 is multiplied
+    exactly and summed in float64, which its inner products need where its columns are nearly
+    dependent."""
     return _core.gemm(
         q,
         q,

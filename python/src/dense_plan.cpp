@@ -46,8 +46,8 @@ class DenseProductOf final : public DenseProduct {
     const auto first = matrix_view<const T>(a);
     const auto second = matrix_view<const T>(b);
     const auto result = matrix_view<TOut>(c);
-    const auto factor = scalar<T>(alpha);
-    const auto adds = scalar<T>(beta);
+    const auto factor = scalar<GemmAccumulator<T, TOut>>(alpha);
+    const auto adds = scalar<GemmAccumulator<T, TOut>>(beta);
     if (workspace != nullptr)
       return plan_.run(stream, factor, first, second, adds, result, *workspace);
     plan_.run(stream, factor, first, second, adds, result);
@@ -106,7 +106,7 @@ std::shared_ptr<State> make_state(const Shape& what, bool tune, const Array& lik
   state->out = what.out;
   state->copies = what.device >= 0 && like.on_host();
   const Stream on = state->lanes.made_on()->stream;
-  visit_product(what.in, what.out, [&](auto in, auto out) {
+  visit_dense_product(what.in, what.out, [&](auto in, auto out) {
     using T = typename decltype(in)::type;
     using TOut = typename decltype(out)::type;
     const nb::gil_scoped_release released;
@@ -189,8 +189,9 @@ Operands operands_of(const Request& request) {
   const std::int64_t n = second.cols;
   const DType out_type = result_type(request.out_dtype, in);
   const int device = a.on_host() ? request.device : a.device;
-  const Factor alpha = factor_of(request.alpha, "alpha", in, device);
-  const Factor beta = factor_of(request.beta, "beta", in, device);
+  const DType factors = has_wide_sums(in, out_type) ? out_type : in;
+  const Factor alpha = factor_of(request.alpha, "alpha", factors, device);
+  const Factor beta = factor_of(request.beta, "beta", factors, device);
   const Layout wanted = by_a ? first.layout : second.layout;
   Result result = result_of(request.out, a, out_type, 2, m, n, wanted, beta);
   const Dense target = dense(result.array, wanted);

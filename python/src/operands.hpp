@@ -57,6 +57,9 @@ MatrixView<T> matrix_view(const Dense& operand) {
 /// TypeError where there is no such product.
 template <class F>
 decltype(auto) visit_product(DType in, DType out, F&& f);
+/// The same of dense products, whose results may be float64.
+template <class F>
+void visit_dense_product(DType in, DType out, F&& f);
 [[noreturn]] void refuse_result_type(DType in, DType out);
 
 /// The type of results that a caller asks for; that of the operands where `wanted` is None.
@@ -135,6 +138,15 @@ decltype(auto) visit_product(DType in, DType out, F&& f) {
     if (out != in) refuse_result_type(in, out);
     return f(type, type);
   });
+}
+
+template <class F>
+void visit_dense_product(DType in, DType out, F&& f) {
+  if (!has_wide_sums(in, out)) return visit_product(in, out, f);
+  const std::type_identity<double> wide;
+  if (in == DType::f32) return f(std::type_identity<float>{}, wide);
+  if (in == DType::f16) return f(std::type_identity<half>{}, wide);
+  f(std::type_identity<bfloat16>{}, wide);
 }
 
 }  // namespace lanky::python

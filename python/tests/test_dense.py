@@ -63,6 +63,21 @@ def test_halves_into_float(library, name):
     assert_close(library.numpy(g), wide(q).T @ wide(q), "float32")
 
 
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
+def test_sums_in_double(library, name):
+    q = draw(1, (3000, 5), name)
+    g = library.numpy(lanky.gram(library.array(q), alpha=1 / 3, out_dtype="float64"))
+    assert g.dtype == np.float64
+    exact = wide(q).T @ wide(q) / 3
+    assert np.abs(g - exact).max() <= 3000 * 2.0**-52 * np.abs(exact).max()
+
+
+def test_sums_in_double_refuse_tf32(library):
+    q = library.array(draw(1, (200, 5), "float32"))
+    with pytest.raises(lanky.Error, match="tf32"):
+        lanky.gram(q, math="tf32", out_dtype="float64")
+
+
 def test_plan(library):
     a, b = (
         library.array(draw(seed, shape, "float32")) for seed, shape in ((1, (4, 90)), (2, (90, 3)))

@@ -132,6 +132,17 @@ auto visit_types(lanky_dtype type, lanky_dtype out, F&& f) {
   });
 }
 
+/// The same of dense products, whose results may be f64.
+template <class F>
+auto visit_gemm_types(lanky_dtype type, lanky_dtype out, F&& f) {
+  const DType from = to_dtype(type, "type");
+  if (!has_wide_sums(from, to_dtype(out, "out"))) return visit_types(type, out, f);
+  const std::type_identity<double> wide;
+  if (from == DType::f32) return f(std::type_identity<float>{}, wide);
+  if (from == DType::f16) return f(std::type_identity<half>{}, wide);
+  return f(std::type_identity<bfloat16>{}, wide);
+}
+
 template <class T>
 VectorView<T> to_vector(const lanky_vector_view* view, const char* name) {
   const lanky_vector_view& given = require(view, name);

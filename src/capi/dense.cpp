@@ -81,8 +81,8 @@ class GemmPlanOf final : public lanky_gemm_plan {
   void run(const Stream& stream, const void* alpha, const lanky_matrix_view* a,
            const lanky_matrix_view* b, const void* beta, const lanky_matrix_view* c,
            const RunOptions& options) const override {
-    const auto factor = to_scalar<T>(alpha, options.alpha_on_device, 1);
-    const auto kept = to_scalar<T>(beta, options.beta_on_device, 0);
+    const auto factor = to_scalar<GemmAccumulator<T, TOut>>(alpha, options.alpha_on_device, 1);
+    const auto kept = to_scalar<GemmAccumulator<T, TOut>>(beta, options.beta_on_device, 0);
     const auto left = to_matrix<const T>(a, "a");
     const auto right = to_matrix<const T>(b, "b");
     const auto result = to_matrix<TOut>(c, "c");
@@ -157,7 +157,7 @@ lanky_status lanky_gemm_plan_create(const lanky_stream* stream, lanky_dtype type
                                     const lanky_gemm_options* options, lanky_gemm_plan** plan) {
   return capi::make_handle(plan, "plan", [&] {
     const lanky_gemm_options given = capi::read_struct(options, lanky_gemm_options{});
-    return capi::visit_types(
+    return capi::visit_gemm_types(
         type, out,
         [&]<class T, class TOut>(std::type_identity<T>,
                                  std::type_identity<TOut>) -> std::unique_ptr<lanky_gemm_plan> {
@@ -238,12 +238,14 @@ lanky_status lanky_gemm(const lanky_stream* stream, lanky_dtype type, lanky_dtyp
                         lanky_op op_a, lanky_op op_b, const void* alpha, const lanky_matrix_view* a,
                         const lanky_matrix_view* b, const void* beta, const lanky_matrix_view* c) {
   return capi::guarded([&] {
-    capi::visit_types(
+    capi::visit_gemm_types(
         type, out, [&]<class T, class TOut>(std::type_identity<T>, std::type_identity<TOut>) {
           lanky::gemm<T, TOut>(capi::require(stream, "stream").stream, capi::to_op(op_a, "op_a"),
-                               capi::to_op(op_b, "op_b"), capi::to_host_scalar<T>(alpha, 1),
+                               capi::to_op(op_b, "op_b"),
+                               capi::to_host_scalar<lanky::GemmAccumulator<T, TOut>>(alpha, 1),
                                capi::to_matrix<const T>(a, "a"), capi::to_matrix<const T>(b, "b"),
-                               capi::to_host_scalar<T>(beta, 0), capi::to_matrix<TOut>(c, "c"));
+                               capi::to_host_scalar<lanky::GemmAccumulator<T, TOut>>(beta, 0),
+                               capi::to_matrix<TOut>(c, "c"));
         });
   });
 }

@@ -85,17 +85,17 @@ lanky_status lanky_measure_choices(const lanky_stream* stream, lanky_dtype type,
   return capi::guarded([&] {
     if (trials != nullptr) *trials = nullptr;
     auto list = std::make_unique<lanky_gemm_trials>();
-    capi::visit_types(type, out,
-                      [&]<class T, class TOut>(std::type_identity<T>, std::type_identity<TOut>) {
-                        list->trials = lanky::measure_choices<T, TOut>(
-                            capi::require(stream, "stream").stream, capi::to_shape(shape),
-                            {.alpha = capi::to_host_scalar<T>(alpha, 1),
-                             .a = capi::to_matrix<const T>(a, "a"),
-                             .b = capi::to_matrix<const T>(b, "b"),
-                             .beta = capi::to_host_scalar<T>(beta, 0),
-                             .c = capi::to_matrix<TOut>(c, "c")},
-                            capi::require(tuning, "tuning").tuning, capi::to_math(math));
-                      });
+    capi::visit_gemm_types(
+        type, out, [&]<class T, class TOut>(std::type_identity<T>, std::type_identity<TOut>) {
+          list->trials = lanky::measure_choices<T, TOut>(
+              capi::require(stream, "stream").stream, capi::to_shape(shape),
+              {.alpha = capi::to_host_scalar<lanky::GemmAccumulator<T, TOut>>(alpha, 1),
+               .a = capi::to_matrix<const T>(a, "a"),
+               .b = capi::to_matrix<const T>(b, "b"),
+               .beta = capi::to_host_scalar<lanky::GemmAccumulator<T, TOut>>(beta, 0),
+               .c = capi::to_matrix<TOut>(c, "c")},
+              capi::require(tuning, "tuning").tuning, capi::to_math(math));
+        });
     if (trials != nullptr) *trials = list.release();
   });
 }

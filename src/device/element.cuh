@@ -11,6 +11,8 @@
 #include <lanky/dtype.hpp>
 #include <lanky/operation.hpp>
 
+#include "core/widened.hpp"
+
 namespace lanky::device {
 
 /// The bits of std::complex<Real>, in one load. Products are BLAS's plain formula: an Inf times a
@@ -54,6 +56,10 @@ struct DeviceElementOf<bfloat16> {
 template <class Real>
 struct DeviceElementOf<std::complex<Real>> {
   using Type = Complex<Real>;
+};
+template <class T>
+struct DeviceElementOf<Widened<T>> {
+  using Type = typename DeviceElementOf<T>::Type;
 };
 
 /// Of a complex element, the type of its parts; E itself otherwise.
@@ -100,6 +106,12 @@ __device__ inline float widen(__nv_bfloat16 value) {
 template <class Real>
 __device__ Complex<Real> widen(Complex<Real> value) {
   return value;
+}
+
+/// A factor of a sum of Acc: what widen() makes of the element, or a double, which is as exact.
+template <class Acc, class E>
+__device__ Acc factor(E element) {
+  return static_cast<Acc>(widen(element));
 }
 
 /// The conjugate of `value` where `conjugated`; a real value itself.

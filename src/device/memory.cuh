@@ -273,6 +273,9 @@ __device__ inline uint4 load_shared(std::uint32_t address) {
 __device__ inline uint4 select(bool yes, uint4 a, uint4 b) {
   return make_uint4(yes ? a.x : b.x, yes ? a.y : b.y, yes ? a.z : b.z, yes ? a.w : b.w);
 }
+__device__ inline std::uint32_t select(bool yes, std::uint32_t a, std::uint32_t b) {
+  return yes ? a : b;
+}
 __device__ inline uint2 select(bool yes, uint2 a, uint2 b) {
   return make_uint2(yes ? a.x : b.x, yes ? a.y : b.y);
 }

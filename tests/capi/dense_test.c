@@ -52,6 +52,8 @@ static void test_products(const lanky_stream* stream, lanky_dtype type, lanky_dt
   Operand b = make_operand(stream, type, (kN + 2) * (kK + 2), 2);
   Operand c = make_operand(stream, out, (kM + 2) * (kN + 2), 3);
   const Operand before = c;
+  /* Products with results of f64 have factors of f64. */
+  const lanky_dtype factors = out == LANKY_DTYPE_F64 ? out : type;
   const Number one = number(1, 0);
   const Number zero = number(0, 0);
   const Number alpha = as_type(type, number(1, 1));
@@ -65,7 +67,7 @@ static void test_products(const lanky_stream* stream, lanky_dtype type, lanky_dt
   lanky_gemm_plan* plan = NULL;
   lanky_run_options run;
   lanky_buffer* workspace = NULL;
-  Operand scalars = make_operand(stream, lanky_dtype_accumulator(type), 2, 0);
+  Operand scalars = make_operand(stream, lanky_dtype_accumulator(factors), 2, 0);
 
   OK(lanky_gemm_shape_init(&shape, sizeof(shape)));
   shape.m = kM;
@@ -93,7 +95,7 @@ static void test_products(const lanky_stream* stream, lanky_dtype type, lanky_dt
   run.workspace_bytes = lanky_buffer_bytes(workspace);
   run.alpha_memory = LANKY_MEMORY_DEVICE;
   OK(lanky_gemm_plan_run(plan, stream, lanky_buffer_data(scalars.buffer), &a_view, &b_view,
-                         scalar_of(type, beta, beta_memory), &c_view, &run));
+                         scalar_of(factors, beta, beta_memory), &c_view, &run));
   download(&c);
   expect(&a, &a_view, op_a, &b, &b_view, op_b, &before, &c, &c_view, alpha, beta);
   lanky_buffer_destroy(workspace);
@@ -101,7 +103,7 @@ static void test_products(const lanky_stream* stream, lanky_dtype type, lanky_dt
 
   memcpy(c.host, before.host, sizeof(c.host));
   upload(&c);
-  OK(lanky_gemm(stream, type, out, op_a, op_b, scalar_of(type, alpha, alpha_memory), &a_view,
+  OK(lanky_gemm(stream, type, out, op_a, op_b, scalar_of(factors, alpha, alpha_memory), &a_view,
                 &b_view, beta_memory, &c_view));
   download(&c);
   expect(&a, &a_view, op_a, &b, &b_view, op_b, &before, &c, &c_view, alpha, beta);
@@ -259,6 +261,8 @@ static void test_refused(const lanky_stream* stream) {
   options.math = LANKY_MATH_TF32X3;
   FAILS(lanky_gemm_plan_create(stream, f64, f64, &shape, &options, &plan), LANKY_UNSUPPORTED,
         "tf32x3");
+  FAILS(lanky_gemm_plan_create(stream, LANKY_DTYPE_F32, f64, &shape, &options, &plan),
+        LANKY_UNSUPPORTED, "tf32x3");
   options.math = LANKY_MATH_IEEE;
   options.allocator = &allocator;
   OK(lanky_gemm_plan_create(stream, f64, f64, &shape, &options, &plan));
@@ -319,8 +323,15 @@ static void test_refused(const lanky_stream* stream) {
 }
 
 void test_dense(const lanky_stream* stream) {
+  static const lanky_dtype of_f64[] = {LANKY_DTYPE_F32, LANKY_DTYPE_F16, LANKY_DTYPE_BF16};
   int i = 0;
   int op = 0;
+  for (i = 0; i < 3; ++i) {
+    for (op = 0; op < 4; ++op) {
+      test_products(stream, of_f64[i], LANKY_DTYPE_F64, op / 2, op % 2,
+                    op % 3 == 0 ? LANKY_LAYOUT_COL : LANKY_LAYOUT_ROW);
+    }
+  }
   for (i = 0; i < kTypePairs; ++i) {
     for (op = 0; op < 9; ++op) {
       test_products(stream, kTypes[i][0], kTypes[i][1], op / 3, op % 3,

@@ -6,7 +6,8 @@
 
 enum { kMostElements = 512, kTypePairs = 8 };
 
-/* Every pair of types that products have: of the operands, of the result. */
+/* Every pair of types that all products have: of the operands, of the result. Dense ones have more.
+ */
 extern const lanky_dtype kTypes[kTypePairs][2];
 
 typedef struct Number {

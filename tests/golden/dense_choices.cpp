@@ -132,8 +132,10 @@ std::string text_of(const Routes& routes, RunKind kind) {
 }
 
 /// Whether cuBLASLt, were it there, has words for a product.
-bool vendor_can(const Problem& problem, DType in) {
-  return problem.k > 0 && (!is_complex(in) || blas_call(problem).conjugates_transposed_only());
+bool vendor_can(const Problem& problem, Types types) {
+  const DType in = types.in;
+  return problem.k > 0 && !types.wide() &&
+         (!is_complex(in) || blas_call(problem).conjugates_transposed_only());
 }
 
 /// The choices that measured_choices.jsonl has for an H200.
@@ -158,7 +160,7 @@ void print(const std::string& name, const GemmShape& given, Types types, Math ma
   const Request request{canonical(shape, math), gemm_family(shape.m, shape.n, shape.k), types,
                         kMachine};
   const Routes routes = choose_routes(request, measured_for(shape, types.in, types.out, math),
-                                      vendor_can(request.problem, types.in));
+                                      vendor_can(request.problem, types));
   const bool in_off = size_of(types.in) < 16;  // elements of 16 bytes are never off
   const bool out_off = size_of(types.out) < 16;
   std::map<std::string, unsigned> runs;  // by what they take: a bit for each kind of run
@@ -185,6 +187,10 @@ void print_all_types(const std::string& name, const GemmShape& shape) {
   print("f64 " + name, shape, {DType::f64, DType::f64});
   print("f16 " + name, shape, {DType::f16, DType::f16});
   print("f16>f32 " + name, shape, {DType::f16, DType::f32});
+  if (gemm_family(shape.m, shape.n, shape.k) == GemmFamily::gram) {  // others have the tile kernel
+    print("f32>f64 " + name, shape, {DType::f32, DType::f64});
+    print("f16>f64 " + name, shape, {DType::f16, DType::f64});
+  }
   print("bf16 " + name, shape, {DType::bf16, DType::bf16});
   print("c64 " + name, shape, {DType::c64, DType::c64});
   print("c128 " + name, shape, {DType::c128, DType::c128});

@@ -206,7 +206,7 @@ struct DenseCase {
 
   /// Each element is within (k + 4) u sum|a||b| and one rounding to TOut of the exact one.
   void expect_within_bound(const HostMatrix<TOut>& got) const {
-    const double u = unit_roundoff(kDType<Accumulator<T>>);
+    const double u = unit_roundoff(kDType<GemmAccumulator<T, TOut>>);
     const double u_out = unit_roundoff(kDType<TOut>);
     const double smallest = kDType<TOut> == DType::f16 ? 0x1p-25 : 0;
     double worst = 0;
@@ -230,7 +230,7 @@ struct DenseCase {
 template <class T, class TOut>
 HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense,
                           const GemmOptions& options = {}) {
-  using Acc = Accumulator<T>;
+  using Acc = GemmAccumulator<T, TOut>;
   const GemmPlan<T, TOut> plan(stream, dense.shape, options);
   DeviceMatrix<T> a(stream, dense.a);
   DeviceMatrix<T> b(stream, dense.b);
@@ -243,8 +243,8 @@ HostMatrix<TOut> multiply(const Stream& stream, const DenseCase<T, TOut>& dense,
 }  // namespace lanky::testing
 
 /// The types of the body of an EXECUTOR_TEST, and a stream of its device.
-#define LANKY_DENSE_BODY()                                  \
-  using T [[maybe_unused]] = typename TypeParam::Element;   \
-  using TOut [[maybe_unused]] = typename TypeParam::Result; \
-  using Acc [[maybe_unused]] = ::lanky::Accumulator<T>;     \
+#define LANKY_DENSE_BODY()                                        \
+  using T [[maybe_unused]] = typename TypeParam::Element;         \
+  using TOut [[maybe_unused]] = typename TypeParam::Result;       \
+  using Acc [[maybe_unused]] = ::lanky::GemmAccumulator<T, TOut>; \
   const ::lanky::Stream stream(device)

@@ -186,16 +186,18 @@ __device__ void add_remaining(const Tile& tile, std::int64_t whole, std::int64_t
   }
 }
 
+/// Of a multiprocessor: widened operands take the registers of two.
+template <class T>
+inline constexpr int kGramDirectBlocks = std::is_same_v<T, float> || kIsWidened<T> ? 1 : 2;
+
 /// Warp: of the spans of kUnroll windows every (8 gridDim.x)-th, then of the steps of two windows
 /// (a cache line of each row) that remain, which are all where k is short (g.spread); then, element
 /// by element, of what remains of k. !kAligned: operands off 16 bytes, half as many windows in
-/// flight. g.stacked: A and B are one operand, and C is the block beside the diagonal. Floats are
-/// widened to double, which is exact.
+/// flight. g.stacked: A and B are one operand, and C is the block beside the diagonal. Floats, and
+/// halves of sums in double, are widened to double, which is exact.
 template <class T, int kSide, int kUnroll, bool kAligned>
 __global__ __launch_bounds__(kGramDirectWarps * 32,
-                             std::is_same_v<T, float>
-                                 ? 1
-                                 : 2) void gram_direct_kernel(GramArguments<T> g) {
+                             kGramDirectBlocks<T>) void gram_direct_kernel(GramArguments<T> g) {
   using Tile = DirectTile<T, kSide>;
   using Sum = typename Tile::Sum;
   constexpr int kSpan = kUnroll * Tile::kWindow;

@@ -11,6 +11,7 @@
 #include "dense/cuda/gram/direct.cuh"
 #include "dense/cuda/gram/double.cuh"
 #include "dense/cuda/gram/fma.cuh"
+#include "dense/cuda/gram/row_ring.cuh"
 #include "dense/cuda/gram/row_strip.cuh"
 #include "dense/cuda/gram/row_vector.cuh"
 #include "dense/cuda/gram/rows.cuh"
@@ -31,6 +32,11 @@ using GramRingPointer = void (*)(GramMaps, GramArguments<T>);
 
 template <class T>
 inline constexpr bool kIsComplex = is_complex(kDType<T>);
+template <class T>
+inline constexpr bool kIsWidenedHalf = kIsWidened<T> && sizeof(T) == 2;
+/// As policies know them: of C, what tells whether sums are wider than those of the operands' type.
+template <class T>
+inline constexpr Types kTypes{kDType<T>, kIsWidened<T> ? DType::f64 : kDType<T>};
 
 /// What a tensor map takes for an element: complex ones are two.
 template <class T>
@@ -75,7 +81,7 @@ GramCall<T> ring_call(GramRingPointer<T> kernel) {
 /// 5 of 3 rows and columns.
 template <class T, bool kAny>
 GramKernelPointer<T> vector_kernel(int tile) {
-  constexpr int kWidest = gram_widest(kDType<T>);
+  constexpr int kWidest = gram_widest(kTypes<T>);
   static constexpr GramKernelPointer<T> kKernels[] = {
       &gram_vector_kernel<T, 1, 1, kAny>, &gram_vector_kernel<T, 2, 2, kAny>,
       &gram_vector_kernel<T, 4, 4, kAny>, &gram_vector_kernel<T, kWidest, kWidest, kAny>,
@@ -85,7 +91,12 @@ GramKernelPointer<T> vector_kernel(int tile) {
 
 template <class T>
 GramCall<T> call_of(const GramVector& c, const Problem& /*problem*/) {
-  return {.plain = c.wide ? vector_kernel<T, false>(c.tile) : vector_kernel<T, true>(c.tile)};
+  if constexpr (kIsWidenedHalf<T>) {
+    return {.plain = c.tile == 0 ? &gram_vector_kernel<T, 1, 1, true>
+                                 : &gram_vector_kernel<T, 4, 4, true>};
+  } else {
+    return {.plain = c.wide ? vector_kernel<T, false>(c.tile) : vector_kernel<T, true>(c.tile)};
+  }
 }
 
 /// m = n = `columns`, from 2 on.
@@ -100,26 +111,39 @@ GramKernelPointer<T> row_vector_kernel(int columns, std::integer_sequence<int, k
 
 template <class T>
 GramCall<T> call_of(const GramRowVector& c, const Problem& /*problem*/) {
-  constexpr int kMost = gram_row_vector_widest(kDType<T>);
-  return {.plain = row_vector_kernel<T>(c.tile, std::make_integer_sequence<int, kMost - 1>())};
+  if constexpr (kIsWidenedHalf<T>) {
+    return {};
+  } else {
+    constexpr int kMost = gram_row_vector_widest(kTypes<T>);
+    return {.plain = row_vector_kernel<T>(c.tile, std::make_integer_sequence<int, kMost - 1>())};
+  }
 }
 
 /// Tile 0 for one column of B, 1 for up to 8 (those that tensor cores do not serve).
 template <class T>
 GramCall<T> call_of(const GramRowStrip& c, const Problem& problem) {
-  constexpr std::int64_t kVector = 16 / sizeof(T);
-  const std::int64_t parts = kGramVectorWarps * (32 / (problem.m / kVector));
-  const auto sums = static_cast<std::size_t>(parts * problem.m * problem.n);
-  constexpr int kColumns = std::is_same_v<T, float> || kIsComplex<T> ? 8 : 1;
-  return {.plain = c.tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>,
-          .shared_bytes = sums * sizeof(Accumulator<T>)};
+  if constexpr (kIsWidenedHalf<T>) {
+    return {};
+  } else {
+    constexpr std::int64_t kVector = 16 / sizeof(T);
+    const std::int64_t parts = kGramVectorWarps * (32 / (problem.m / kVector));
+    const auto sums = static_cast<std::size_t>(parts * problem.m * problem.n);
+    constexpr int kColumns = std::is_same_v<T, float> || kIsComplex<T> ? 8 : 1;
+    return {
+        .plain = c.tile == 0 ? &gram_row_strip_kernel<T, 1> : &gram_row_strip_kernel<T, kColumns>,
+        .shared_bytes = sums * sizeof(Accumulator<T>)};
+  }
 }
 
-/// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned.
+/// Tile 0 for sides up to 8, 1 for 16; floats have this one alone, aligned, and those whose sums
+/// are wider both, aligned.
 template <class T>
 GramCall<T> call_of(const GramDirect& c, const Problem& /*problem*/) {
   if constexpr (kIsComplex<T>) {
     return {};
+  } else if constexpr (kIsWidened<T>) {
+    return {.plain = c.tile == 0 ? &gram_direct_kernel<T, 8, 8, true>
+                                 : &gram_direct_kernel<T, 16, 4, true>};
   } else if constexpr (std::is_same_v<T, float>) {
     return {.plain = &gram_direct_kernel<T, 16, 4, true>};
   } else {
@@ -136,15 +160,16 @@ GramCall<T> call_of(const GramRows& c, const Problem& /*problem*/) {
   if constexpr (kIsComplex<T>) {
     return {};
   } else {
-    using Fragment = RowFragment<device::DeviceElement<T>>;
+    using Fragment = RowFragment<T>;
     constexpr int kAligned = sizeof(T) == 2 ? 1 : 2;  // steps in flight of the larger
     constexpr int kAny = sizeof(T) == 2 ? 4 : 2;
+    constexpr int kWidest = kIsWidened<T> && sizeof(T) == 4 ? 3 : 4;  // four spill
     const std::size_t wide = (c.tile + 1) * 8 * sizeof(typename Fragment::Unit) / sizeof(T);
     GramCall<T> call{.shared_bytes =
                          kGramRowsWarps * wide * (wide + 1) * sizeof(typename Fragment::Sum)};
-    if constexpr (std::is_same_v<T, float>) {
+    if constexpr (std::is_same_v<T, float> || kIsWidened<T>) {
       call.plain =
-          c.tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, 4, false>;
+          c.tile == 0 ? &gram_rows_kernel<T, 1, 8, false> : &gram_rows_kernel<T, 2, kWidest, false>;
     } else {
       static constexpr GramKernelPointer<T> kKernels[2][2] = {
           {&gram_rows_kernel<T, 1, 4, false>, &gram_rows_kernel<T, 2, kAligned, false>},
@@ -170,7 +195,7 @@ GramCall<T> staged_call_by_columns(int tile) {
 template <class T>
 GramCall<T> call_of(const GramStaged& c, const Problem& /*problem*/) {
   constexpr Math kIeee = Math::ieee;
-  if constexpr (kIsComplex<T>) {
+  if constexpr (kIsComplex<T> || kIsWidened<T>) {
     return {};
   } else if constexpr (std::is_same_v<T, float>) {
     if (c.layout == GramLayout::rows) return staged_call<T, kIeee, 0, GramLayout::rows>();
@@ -185,9 +210,13 @@ GramCall<T> call_of(const GramStaged& c, const Problem& /*problem*/) {
   }
 }
 
+/// Sums in double are those of the wide tiles alone.
 template <class T, int kIndex>
 GramCall<T> fma_call() {
-  return ring_call<FmaProduct<T, kIndex>, T>(&gram_fma_kernel<T, kIndex>);
+  if constexpr (kIsWidened<T> && !kFmaTile<T, kIndex>.wide)
+    return {};
+  else
+    return ring_call<FmaProduct<T, kIndex>, T>(&gram_fma_kernel<T, kIndex>);
 }
 
 template <class T, int... kIndices>
@@ -198,7 +227,7 @@ GramCall<T> fma_call_of(int tile, std::integer_sequence<int, kIndices...> /*all*
 
 template <class T>
 GramCall<T> call_of(const GramFma& c, const Problem& problem) {
-  if constexpr (std::is_same_v<T, float> || kIsComplex<T>) {
+  if constexpr (kDType<T> == DType::f32 || kIsComplex<T>) {
     constexpr int kTiles = static_cast<int>(fma_tiles(kDType<T>).size());
     GramCall<T> call = fma_call_of<T>(c.tile, std::make_integer_sequence<int, kTiles>());
     const FmaTile& tile = fma_tiles(kDType<T>)[c.tile];
@@ -219,7 +248,7 @@ GramCall<T> wgmma_call(bool row_major) {
 
 template <class T>
 GramCall<T> call_of(const GramWgmma& c, const Problem& /*problem*/) {
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 2 && !kIsWidened<T>) {
     return c.tile == 1 ? wgmma_call<T, 1>(c.row_major) : wgmma_call<T, 2>(c.row_major);
   } else {
     return {};
@@ -241,8 +270,10 @@ GramCall<T> call_of(const GramTriangle& c, const Problem& /*problem*/) {
     if (!c.row_major) return triangle_call<T, kIeee, 8>();
     return c.tile == 4 ? triangle_call<T, kIeee, 4, true>() : triangle_call<T, kIeee, 8, true>();
   } else {
-    if (c.math == Math::tf32) return triangle_call<T, Math::tf32, 8>();
-    if (c.math == Math::tf32x3) return triangle_call<T, Math::tf32x3, 4>();
+    if constexpr (!kIsWidened<T>) {
+      if (c.math == Math::tf32) return triangle_call<T, Math::tf32, 8>();
+      if (c.math == Math::tf32x3) return triangle_call<T, Math::tf32x3, 4>();
+    }
     return c.tile == 1   ? triangle_call<T, kIeee, 1>()
            : c.tile == 2 ? triangle_call<T, kIeee, 2>()
                          : triangle_call<T, kIeee, 4>();
@@ -260,6 +291,15 @@ GramCall<T> call_of(const GramDouble& c, const Problem& /*problem*/) {
 }
 
 template <class T>
+GramCall<T> call_of(const GramRowRing& /*c*/, const Problem& /*problem*/) {
+  if constexpr (kIsWidened<T> && sizeof(T) == 4) {
+    return ring_call<RowRingProduct<T>, T>(&gram_row_ring_kernel<T>);
+  } else {
+    return {};
+  }
+}
+
+template <class T>
 GramCall<T> call_of(const GramWords& c, const Problem& problem) {
   if constexpr (kDType<T> == DType::c128) {
     return {};
@@ -267,7 +307,7 @@ GramCall<T> call_of(const GramWords& c, const Problem& problem) {
     return {
         .plain = &gram_words_kernel<T>,
         .threads = kGramWordsThreads,
-        .shared_bytes = static_cast<std::size_t>(gram_words_bytes(problem, kDType<T>, c.run_log2))};
+        .shared_bytes = static_cast<std::size_t>(gram_words_bytes(problem, kTypes<T>, c.run_log2))};
   }
 }
 
@@ -280,7 +320,7 @@ GramKernelPointer<T> stream_kernel(bool rows_of_a, bool rows_of_b) {
 
 template <class T>
 GramCall<T> call_of(const GramStream& c, const Problem& problem) {
-  if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>) {
+  if constexpr (!kIsWidened<T> && (sizeof(T) == 2 || std::is_same_v<T, float>)) {
     const bool rows_of_a = has_rows_of_a(problem);
     const bool rows_of_b = has_rows_of_b(problem);
     return {.plain = c.tile == 0   ? stream_kernel<T, 0>(rows_of_a, rows_of_b)

@@ -41,8 +41,10 @@ bool is_long(const Problem& p, DType type, std::int64_t blocks) {
 }
 
 /// A tile of C per block: the smallest that holds it, or 64 x 64 side by side.
-std::optional<GramLaunch> choose_fma(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> choose_fma(const Problem& p, Types types, const Machine& machine) {
+  const DType type = types.in;
   const bool row_major = p.a.col != 1;
+  if (types.wide() && (row_major || is_half(type))) return {};
   const std::span<const FmaTile> tiles = fma_tiles(type);
   const FmaTile* chosen = nullptr;
   for (const FmaTile& shape : tiles) {
@@ -67,20 +69,22 @@ std::optional<GramLaunch> choose_fma(const Problem& p, DType type, const Machine
                     .blocks = blocks_for(p.k, slot_k, machine.multiprocessors / strips)};
 }
 
-GramLaunch vector_configuration(const Problem& p, DType type, const Machine& machine) {
-  const auto bytes = static_cast<std::int64_t>(size_of(type));
-  const int widest = gram_widest(type);
+GramLaunch vector_configuration(const Problem& p, Types types, const Machine& machine) {
+  const auto bytes = static_cast<std::int64_t>(size_of(types.in));
+  const int widest = gram_widest(types);
+  const bool few = types.wide() && is_half(types.in);  // kernels: two, for any strides
   GramVector vector;
-  vector.wide = p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
+  vector.wide = !few && p.a.col == 1 && p.b.row == 1 && (p.m == 1 || p.a.row * bytes % 16 == 0) &&
                 (p.n == 1 || p.b.col * bytes % 16 == 0);
   vector.tile = p.m == 1                  ? 0
+                : few                     ? 2
                 : p.n == 1                ? 4
                 : p.m <= 2                ? 1
                 : p.m == 3                ? 5
                 : p.m <= 4 || widest == 4 ? 2
                                           : 3;
-  const auto strips = static_cast<int>(ceil_div(p.m, gram_vector_rows(type, vector.tile)) *
-                                       ceil_div(p.n, gram_vector_columns(type, vector.tile)));
+  const auto strips = static_cast<int>(ceil_div(p.m, gram_vector_rows(types, vector.tile)) *
+                                       ceil_div(p.n, gram_vector_columns(types, vector.tile)));
   const int resident = vector.tile == 3 ? 1 : 2;  // blocks of a multiprocessor
   return {.kernel = vector,
           .strips = strips,
@@ -89,11 +93,13 @@ GramLaunch vector_configuration(const Problem& p, DType type, const Machine& mac
 }
 
 /// gram_row_vector_kernel, where rows are tight, and as wide as there are kernels.
-std::optional<GramLaunch> row_vector(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> row_vector(const Problem& p, Types types, const Machine& machine) {
+  const DType type = types.in;
+  if (types.wide() && is_half(type)) return {};
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
   const bool tight = p.a.row == 1 && p.b.col == 1 && p.a.col == p.m && p.b.row == p.n;
   const bool compiled =
-      p.m > 1 && (p.m <= gram_row_vector_widest(type) || (p.m == 8 && size_of(type) == 2));
+      p.m > 1 && (p.m <= gram_row_vector_widest(types) || (p.m == 8 && size_of(type) == 2));
   if (!tight || p.m != p.n || !compiled) return {};
   GramLaunch c{.kernel = GramRowVector{.tile = static_cast<int>(p.m), .wide = true}};
   c.blocks =
@@ -105,9 +111,11 @@ std::optional<GramLaunch> row_vector(const Problem& p, DType type, const Machine
 }
 
 /// gram_row_strip_kernel, for one column of B or, of those that tensor cores do not serve, eight.
-std::optional<GramLaunch> row_strip(const Problem& p, DType type, const Machine& machine) {
+std::optional<GramLaunch> row_strip(const Problem& p, Types types, const Machine& machine) {
+  const DType type = types.in;
+  if (types.wide() && is_half(type)) return {};
   const auto vector = static_cast<std::int64_t>(16 / size_of(type));
-  const std::int64_t most = type == DType::f32 || is_complex(type) ? 8 : 1;
+  const std::int64_t most = types.plain(DType::f32) || is_complex(type) ? 8 : 1;
   const bool in_units = p.m % vector == 0 && p.a.col % vector == 0 && p.m / vector <= 32;
   if (p.a.row != 1 || !in_units || p.n > most) return {};
   GramLaunch c{.kernel = GramRowStrip{.tile = p.n == 1 ? 0 : 1}};
@@ -118,13 +126,13 @@ std::optional<GramLaunch> row_strip(const Problem& p, DType type, const Machine&
 }
 
 /// Elements that gram_rows_kernel loads at once.
-std::int64_t rows_unit(DType type) {
-  return size_of(type) == 2 ? 4 : 2;
+std::int64_t rows_unit(Types types) {
+  return is_half(types.in) && !types.wide() ? 4 : 2;
 }
 
 /// gram_rows_kernel, whose wide rows have `rows.packed` rows each.
-GramLaunch rows_launch(const Problem& p, DType type, const Machine& machine, GramRows rows) {
-  const std::int64_t unit = rows_unit(type);
+GramLaunch rows_launch(const Problem& p, Types types, const Machine& machine, GramRows rows) {
+  const std::int64_t unit = rows_unit(types);
   rows.tile = rows.packed * p.m <= 8 * unit ? 0 : 1;
   const std::int64_t step = 8 * 4 * unit * rows.packed;
   return {.kernel = rows,
@@ -132,8 +140,8 @@ GramLaunch rows_launch(const Problem& p, DType type, const Machine& machine, Gra
 }
 
 /// Any strides, a row each; not for floats and complex ones, nor beyond 32 columns.
-GramRows rows_of_any_strides(const Problem& p, DType type) {
-  const std::int64_t unit = rows_unit(type);
+GramRows rows_of_any_strides(const Problem& p, Types types) {
+  const std::int64_t unit = rows_unit(types);
   GramRows rows{.any = true, .a_turned = p.a.row != 1, .b_turned = p.b.col != 1};
   const auto aligned = [&](bool turned, std::int64_t stride, std::int64_t width) {
     return stride % unit == 0 && (turned || width % unit == 0);
@@ -149,19 +157,21 @@ GramLaunch staged_rows(const Problem& p, const Machine& machine) {
           .blocks = blocks_for(p.k, 128, machine.multiprocessors)};
 }
 
-/// gram_direct_kernel: columns of both, 16 at most. Floats have it for aligned ones alone.
-std::optional<GramLaunch> direct(const Problem& p, DType type, GramDirect direct,
+/// gram_direct_kernel: columns of both, 16 at most. Floats, and halves with sums in double, have it
+/// for aligned ones alone.
+std::optional<GramLaunch> direct(const Problem& p, Types types, GramDirect direct,
                                  const Machine& machine) {
+  const DType type = types.in;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
-  const bool f32 = type == DType::f32;
-  if (p.m > 16 || is_complex(type) || (f32 && !direct.wide)) return {};
+  const bool widened = type == DType::f32 || types.wide();
+  if (p.m > 16 || is_complex(type) || (widened && !direct.wide)) return {};
   direct.tile = p.m <= 8 ? 0 : 1;
   GramLaunch c;
   // Fewer streams at once (H200, 16 columns, k = 1e7: f16 .92 of the floor with two blocks, .97
   // with one; f64 .972, .984); 8 columns have too few loads in flight (f16 .91, .88).
   const std::int64_t step = 8 * 128 / bytes;
-  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (f32 ? 1 : 2));
-  if (!f32 && direct.tile == 1 && direct.wide && is_long(p, type, c.blocks)) {
+  c.blocks = blocks_for(p.k, step, machine.multiprocessors * (widened ? 1 : 2));
+  if (!widened && direct.tile == 1 && direct.wide && is_long(p, type, c.blocks)) {
     c.resident = 1;
     c.blocks = machine.multiprocessors;
   }
@@ -172,9 +182,10 @@ std::optional<GramLaunch> direct(const Problem& p, DType type, GramDirect direct
 
 /// The same for B = A. Half as many loads of a block: two blocks again (H200, k = 1e7, 16 columns:
 /// f16 .835 to .928, f64 .85 to .95 of the floor).
-std::optional<GramLaunch> direct_of_one(const Problem& p, DType type, const Machine& machine) {
-  std::optional<GramLaunch> c = direct(p, type, {.wide = true}, machine);
-  if (!c || type == DType::f32 || p.m <= 8) return c;
+std::optional<GramLaunch> direct_of_one(const Problem& p, Types types, const Machine& machine) {
+  const DType type = types.in;
+  std::optional<GramLaunch> c = direct(p, types, {.wide = true}, machine);
+  if (!c || type == DType::f32 || types.wide() || p.m <= 8) return c;
   const auto bytes = static_cast<std::int64_t>(size_of(type));
   c->resident = 0;
   c->blocks = blocks_for(p.k, 8 * 128 / bytes, machine.multiprocessors * 2);
@@ -228,7 +239,8 @@ GramLaunch ended(GramLaunch c, const Problem& p, DType type) {
                      std::holds_alternative<GramWgmma>(c.kernel) ||
                      std::holds_alternative<GramTriangle>(c.kernel) ||
                      std::holds_alternative<GramDouble>(c.kernel) ||
-                     std::holds_alternative<GramStream>(c.kernel);
+                     std::holds_alternative<GramStream>(c.kernel) ||
+                     std::holds_alternative<GramRowRing>(c.kernel);
   if (c.strips > 1 || never || sums > kThreads) return c;
   int log2 = 3;
   while (1 << log2 < sums)
@@ -296,28 +308,29 @@ std::optional<GramLaunch> choose_packed_wgmma(const Problem& p, const Machine& m
 }
 
 /// k of a slot of gram_words_kernel.
-int gram_words_depth(const Problem& p, DType type, int run_log2) {
+int gram_words_depth(const Problem& p, Types types, int run_log2) {
+  const DType type = types.in;
   constexpr std::int64_t kSide = kGramWordsSide;
   constexpr int kWarps = kGramWordsThreads / 32;
   const int parts = is_complex(type) ? 2 : 1;
   const auto tiles = static_cast<int>(ceil_div(p.m * parts, kSide) * ceil_div(p.n * parts, kSide));
-  return kWarps / tiles * ((size_of(type) == 2 ? 16 : 8) << run_log2);
+  return kWarps / tiles * ((is_half(type) && !types.wide() ? 16 : 8) << run_log2);
 }
 
 /// Whether gram_words_kernel has warps, and a block shared memory, for such operands.
-bool fits_words(const Problem& p, DType type, const Machine& machine) {
-  return has_lines(p.a) && has_lines(p.b) && type != DType::c128 &&
-         gram_words_depth(p, type, 0) > 0 &&
-         gram_words_bytes(p, type, 0) <= machine.shared_bytes_per_block;
+bool fits_words(const Problem& p, Types types, const Machine& machine) {
+  return has_lines(p.a) && has_lines(p.b) && types.in != DType::c128 &&
+         gram_words_depth(p, types, 0) > 0 &&
+         gram_words_bytes(p, types, 0) <= machine.shared_bytes_per_block;
 }
 
-GramLaunch choose_words(const Problem& p, DType type, const Machine& machine) {
+GramLaunch choose_words(const Problem& p, Types types, const Machine& machine) {
   const std::int64_t most =
       machine.shared_bytes_per_multiprocessor / 2 - (6 << 10);  // of two blocks
   GramWords words{.run_log2 = 4};
-  while (words.run_log2 > 0 && gram_words_bytes(p, type, words.run_log2) > most)
+  while (words.run_log2 > 0 && gram_words_bytes(p, types, words.run_log2) > most)
     --words.run_log2;
-  const int depth = gram_words_depth(p, type, words.run_log2);
+  const int depth = gram_words_depth(p, types, words.run_log2);
   return {.kernel = words, .blocks = blocks_for(p.k, depth, 2 * machine.multiprocessors)};
 }
 
@@ -424,6 +437,14 @@ GramLaunch triangle(const Problem& p, DType type, int groups, const Machine& mac
           .blocks = blocks_for(p.k, (16 << 10) / (8 * groups * bytes), machine.multiprocessors)};
 }
 
+/// gram_row_ring_kernel: rows of floats with sums in double, which pass whole.
+std::optional<GramLaunch> row_ring(const Problem& p, Types types, const Machine& machine) {
+  constexpr std::int64_t kSlot = 128;  // of k
+  if (!types.wide() || types.in != DType::f32 || p.m > kGramRowRingSide) return {};
+  return GramLaunch{.kernel = GramRowRing{},
+                    .blocks = blocks_for(p.k, kSlot, machine.multiprocessors)};
+}
+
 /// No more blocks than c.resident have room for their shared memory.
 GramLaunch limited(GramLaunch c, const Machine& machine) {
   const std::int64_t parts = c.resident + 1;
@@ -436,70 +457,73 @@ GramLaunch limited(GramLaunch c, const Machine& machine) {
 /// Every kernel that can multiply a problem.
 class GramCandidates {
  public:
-  GramCandidates(const Problem& problem, DType type, const Machine& machine)
-      : p_(problem), type_(type), machine_(machine) {}
+  GramCandidates(const Problem& problem, Types types, const Machine& machine)
+      : p_(problem), types_(types), type_(types.in), machine_(machine) {}
 
   void add_of_any_strides(bool same) {
-    GramLaunch vector = vector_configuration(p_, type_, machine_);
+    GramLaunch vector = vector_configuration(p_, types_, machine_);
     std::get<GramVector>(vector.kernel).wide = false;
     if (vector.strips <= kMostStrips) add(vector);
-    if (!no_mma() && p_.m <= 32) {
-      GramRows rows = rows_of_any_strides(p_, type_);
-      if (rows.wide) add_aligned(rows_launch(p_, type_, machine_, rows));
+    if (!no_mma() && !types_.wide() && p_.m <= 32) {
+      GramRows rows = rows_of_any_strides(p_, types_);
+      if (rows.wide) add_aligned(rows_launch(p_, types_, machine_, rows));
       rows.wide = false;
-      add(rows_launch(p_, type_, machine_, rows));
+      add(rows_launch(p_, types_, machine_, rows));
     }
-    if (fits_words(p_, type_, machine_)) {
-      all_.push_back(choose_words(p_, type_, machine_));
+    if (fits_words(p_, types_, machine_)) {
+      all_.push_back(choose_words(p_, types_, machine_));
       unaligned_.push_back(all_.back());
     }
-    add(choose_stream(p_, type_, machine_, same));
+    if (!types_.wide()) add(choose_stream(p_, type_, machine_, same));
   }
 
   void add_column_major(bool same) {
     const auto bytes = static_cast<std::int64_t>(size_of(type_));
-    const GramLaunch vector = vector_configuration(p_, type_, machine_);
+    const GramLaunch vector = vector_configuration(p_, types_, machine_);
     if (is_wide(vector.kernel) && vector.strips <= kMostStrips) add_aligned(vector);
-    add(direct(p_, type_, {}, machine_));
+    add(direct(p_, types_, {}, machine_));
     if (p_.a.row * bytes % 16 != 0 || p_.b.col * bytes % 16 != 0) return;
-    add_aligned(same ? direct_of_one(p_, type_, machine_)
-                     : direct(p_, type_, {.wide = true}, machine_));
-    if (bytes == 2 && p_.m <= 4 && p_.n > 1)
-      add_aligned(direct(p_, type_, {.wide = true, .stacked = true}, machine_));
-    if (type_ != DType::f32 || p_.math != Math::ieee)
+    add_aligned(same ? direct_of_one(p_, types_, machine_)
+                     : direct(p_, types_, {.wide = true}, machine_));
+    if (bytes == 2 && p_.m <= 4 && p_.n > 1 && !types_.wide())
+      add_aligned(direct(p_, types_, {.wide = true, .stacked = true}, machine_));
+    if (!types_.wide() && (type_ != DType::f32 || p_.math != Math::ieee))
       add_aligned(staged_columns(p_, type_, machine_));
-    if (no_mma()) add_aligned(choose_fma(p_, type_, machine_));
+    if (no_mma()) add_aligned(choose_fma(p_, types_, machine_));
     add_aligned(choose_double(p_, type_, machine_));
     add_wgmma(same);
   }
 
   void add_row_major(bool same) {
     const auto vector = static_cast<std::int64_t>(16 / size_of(type_));
-    add_aligned(row_vector(p_, type_, machine_));
-    add_aligned(row_strip(p_, type_, machine_));
+    add_aligned(row_vector(p_, types_, machine_));
+    add_aligned(row_strip(p_, types_, machine_));
     if (p_.b.col != 1) return;
     const bool whole = p_.a.col % vector == 0 && p_.b.row % vector == 0;
-    if (no_mma() && whole) add_aligned(choose_fma(p_, type_, machine_));
+    if (no_mma() && whole) add_aligned(choose_fma(p_, types_, machine_));
     if (whole) add_aligned(choose_double(p_, type_, machine_));
-    if (type_ == DType::f32 && whole && p_.m <= 16) add_aligned(staged_rows(p_, machine_));
+    if (types_.plain(DType::f32) && whole && p_.m <= 16) add_aligned(staged_rows(p_, machine_));
+    if (whole) add_aligned(row_ring(p_, types_, machine_));
     if (!is_complex(type_)) {
       for (const std::int64_t units : {8, 16}) {
-        const int packed = packed_rows(p_, rows_unit(type_), units * rows_unit(type_));
+        const int packed = packed_rows(p_, rows_unit(types_), units * rows_unit(types_));
         if (packed > 0)
-          add_aligned(rows_launch(p_, type_, machine_, {.wide = true, .packed = packed}));
+          add_aligned(rows_launch(p_, types_, machine_, {.wide = true, .packed = packed}));
       }
     }
     add_wgmma(same);
   }
 
-  void add_mixed() { add_aligned(choose_mixed(p_, type_, machine_)); }
+  void add_mixed() {
+    if (!types_.wide()) add_aligned(choose_mixed(p_, type_, machine_));
+  }
 
   void add_triangle() {
     const bool row_major = p_.a.row == 1 && p_.b.col == 1;
     const bool column_major = p_.a.col == 1 && p_.b.row == 1;
     const std::int64_t stride = row_major ? p_.a.col : p_.a.row;
     const bool whole = stride * static_cast<std::int64_t>(size_of(type_)) % 16 == 0;
-    const int groups = triangle_groups(p_, type_);
+    const int groups = triangle_groups(p_, type_);  // floats are multiplied as doubles
     if ((row_major || column_major) && whole && groups > 0)
       add_aligned(triangle(p_, type_, groups, machine_));
   }
@@ -509,7 +533,7 @@ class GramCandidates {
   /// lacks.
   std::vector<GramLaunch> take(bool off) {
     const auto too_large = [this](const GramLaunch& c) {
-      return gram_shared_bytes(c, p_, type_, machine_.code) > machine_.shared_bytes_per_block;
+      return gram_shared_bytes(c, p_, types_, machine_.code) > machine_.shared_bytes_per_block;
     };
     std::erase_if(all_, too_large);
     std::erase_if(unaligned_, too_large);
@@ -531,7 +555,7 @@ class GramCandidates {
   bool no_mma() const { return type_ == DType::f32 || is_complex(type_); }
 
   void add_wgmma(bool same) {
-    if (!machine_.has_warp_groups() || !is_half(type_) || p_.n <= 1) return;
+    if (!machine_.has_warp_groups() || !is_half(type_) || types_.wide() || p_.n <= 1) return;
     const bool row_major = p_.a.col != 1;
     if (row_major) add_aligned(choose_packed_wgmma(p_, machine_));
     const std::int64_t a = row_major ? p_.a.col : p_.a.row;
@@ -565,7 +589,7 @@ class GramCandidates {
     if (auto* const each = std::get_if<GramRowVector>(&unaligned.kernel)) {
       each->wide = each->prefetch = false;
     } else if (auto* const rows = std::get_if<GramRows>(&unaligned.kernel);
-               rows != nullptr && !rows->any && type_ != DType::f32) {
+               rows != nullptr && !rows->any && type_ != DType::f32 && !types_.wide()) {
       rows->wide = rows->prefetch = false;
     } else {
       return;
@@ -581,7 +605,8 @@ class GramCandidates {
   }
 
   const Problem& p_;
-  DType type_;
+  Types types_;
+  DType type_;  // of A and B
   const Machine& machine_;
   std::vector<GramLaunch> all_;
   std::vector<GramLaunch> unaligned_;
@@ -589,9 +614,10 @@ class GramCandidates {
 
 }  // namespace
 
-int gram_words_bytes(const Problem& p, DType type, int run_log2) noexcept {
+int gram_words_bytes(const Problem& p, Types types, int run_log2) noexcept {
+  const DType type = types.in;
   constexpr int kSums = kGramWordsThreads / 32 * kGramWordsSide * kGramWordsSide * 8;
-  const int depth = gram_words_depth(p, type, run_log2);
+  const int depth = gram_words_depth(p, types, run_log2);
   const Strides a{p.a.col, p.a.row};
   const int slot = WordLinesPlan(a, depth, static_cast<int>(p.m), size_of(type)).bytes +
                    WordLinesPlan(p.b, depth, static_cast<int>(p.n), size_of(type)).bytes;
@@ -608,9 +634,9 @@ int gram_stream_bytes(const Problem& p, DType type, const GramStream& stream) no
   return std::max(ring, tile.threads / 32 * tile.sums() * 4);
 }
 
-std::vector<GramLaunch> gram_candidates(const Problem& p, DType type, const Machine& machine,
+std::vector<GramLaunch> gram_candidates(const Problem& p, Types types, const Machine& machine,
                                         bool off, bool same) {
-  GramCandidates all(p, type, machine);
+  GramCandidates all(p, types, machine);
   if (!is_served(p)) return {};
   all.add_of_any_strides(same);
   if (p.a.col == 1 && p.b.row == 1) all.add_column_major(same);
@@ -630,14 +656,14 @@ std::int64_t workspace_bytes(const GramLaunch& launch, const Problem& problem,
   return partial_blocks(launch) * problem.m * problem.n * sum_bytes;
 }
 
-GramGranules granules(const GramLaunch& launch, DType type) {
+GramGranules granules(const GramLaunch& launch, Types types) {
   return std::visit(
-      [type](const auto& kernel) -> GramGranules {
+      [types](const auto& kernel) -> GramGranules {
         using Kernel = std::decay_t<decltype(kernel)>;
         if constexpr (std::is_same_v<Kernel, GramVector>) {
-          return {gram_vector_rows(type, kernel.tile), gram_vector_columns(type, kernel.tile)};
+          return {gram_vector_rows(types, kernel.tile), gram_vector_columns(types, kernel.tile)};
         } else if constexpr (std::is_same_v<Kernel, GramFma>) {
-          const FmaTile& shape = fma_tiles(type)[kernel.tile];
+          const FmaTile& shape = fma_tiles(types.in)[kernel.tile];
           return {shape.m, shape.n};
         } else if constexpr (std::is_same_v<Kernel, GramDirect>) {
           return {8 * (kernel.tile + 1), 8 * (kernel.tile + 1)};
@@ -645,7 +671,7 @@ GramGranules granules(const GramLaunch& launch, DType type) {
           const int side = kernel.tile == 0 ? 16 : 32 * kernel.tile;
           return {side, side};
         } else if constexpr (std::is_same_v<Kernel, GramRows>) {
-          return {(kernel.tile == 0 ? 8 : 16) * rows_unit(type), 8};
+          return {(kernel.tile == 0 ? 8 : 16) * rows_unit(types), 8};
         } else if constexpr (std::is_same_v<Kernel, GramWgmma>) {
           return {64 * kernel.tile, 8};
         } else if constexpr (std::is_same_v<Kernel, GramRowVector>) {
@@ -658,6 +684,8 @@ GramGranules granules(const GramLaunch& launch, DType type) {
           return {16, 16};
         } else if constexpr (std::is_same_v<Kernel, GramStream>) {
           return {kStreamTiles[kernel.tile].m(), kStreamTiles[kernel.tile].n()};
+        } else if constexpr (std::is_same_v<Kernel, GramRowRing>) {
+          return {kGramRowRingSide, kGramRowRingSide};
         } else {
           return {};
         }
@@ -672,7 +700,7 @@ bool is_row_major(const GramKernel& kernel) {
         if constexpr (requires { each.row_major; }) return each.row_major;
         if constexpr (requires { each.layout; }) return each.layout == GramLayout::rows;
         return std::is_same_v<Kernel, GramRows> || std::is_same_v<Kernel, GramRowVector> ||
-               std::is_same_v<Kernel, GramRowStrip>;
+               std::is_same_v<Kernel, GramRowStrip> || std::is_same_v<Kernel, GramRowRing>;
       },
       kernel);
 }
@@ -697,14 +725,14 @@ int packed_rows(const GramKernel& kernel) {
 }
 
 std::string kernel_name(const GramKernel& kernel) {
-  constexpr const char* kNames[] = {"vector",   "direct",     "staged",    "fma",
-                                    "rows",     "row_vector", "row_strip", "wgmma",
-                                    "triangle", "words",      "double",    "stream"};
+  constexpr const char* kNames[] = {"vector",     "direct",    "staged",  "fma",      "rows",
+                                    "row_vector", "row_strip", "wgmma",   "triangle", "words",
+                                    "double",     "stream",    "row_ring"};
   static_assert(std::size(kNames) == std::variant_size_v<GramKernel>);
   return concat("gram_", kNames[kernel.index()], "_kernel");
 }
 
-std::string algorithm_name(const GramLaunch& c, DType type) {
+std::string algorithm_name(const GramLaunch& c, Types types) {
   const auto words = [&](const auto& kernel) {
     std::string text = kernel_name(c.kernel);
     const auto add = [&text](bool holds, const char* what) {
@@ -714,7 +742,7 @@ std::string algorithm_name(const GramLaunch& c, DType type) {
       add(kernel.math == Math::tf32, "tf32");
       add(kernel.math == Math::tf32x3, "tf32x3");
     }
-    const auto [rows, columns] = granules(c, type);
+    const auto [rows, columns] = granules(c, types);
     if constexpr (std::is_same_v<std::decay_t<decltype(kernel)>, GramRowStrip>) {
       text += kernel.tile == 0 ? ", 1 column" : ", 8 columns";
     } else {
@@ -737,8 +765,8 @@ std::string algorithm_name(const GramLaunch& c, DType type) {
   return std::visit(words, c.kernel);
 }
 
-std::string describe(const GramLaunch& c, DType type) {
-  std::string text = concat(algorithm_name(c, type), ", k in ", c.blocks, " chunks of every ",
+std::string describe(const GramLaunch& c, Types types) {
+  std::string text = concat(algorithm_name(c, types), ", k in ", c.blocks, " chunks of every ",
                             c.blocks, "th step");
   const auto* const fma = std::get_if<GramFma>(&c.kernel);
   if (c.strips > 1) text += concat(", ", c.strips, fma != nullptr ? " tiles of C" : " strips of m");

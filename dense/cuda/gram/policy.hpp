@@ -11,6 +11,7 @@
 #include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
+#include "dense/types.hpp"
 #include "dense/word_lines.hpp"
 
 namespace lanky::dense {
@@ -102,9 +103,12 @@ struct GramStream {
   int turn = 0;        // k of a lane before the next lane's
   friend bool operator==(const GramStream&, const GramStream&) = default;
 };
+struct GramRowRing {
+  friend bool operator==(const GramRowRing&, const GramRowRing&) = default;
+};
 using GramKernel =
     std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows, GramRowVector, GramRowStrip,
-                 GramWgmma, GramTriangle, GramWords, GramDouble, GramStream>;
+                 GramWgmma, GramTriangle, GramWords, GramDouble, GramStream, GramRowRing>;
 
 struct GramLaunch {
   GramKernel kernel;
@@ -183,24 +187,27 @@ constexpr std::span<const FmaTile> fma_tiles(DType type) noexcept {
 }
 
 /// Columns whose sums a lane of gram_vector_kernel can hold.
-constexpr int gram_widest(DType type) noexcept {
-  return type == DType::f32 || type == DType::c64 ? 8 : 4;
+constexpr int gram_widest(Types types) noexcept {
+  return types.plain(DType::f32) || types.in == DType::c64 ? 8 : 4;
 }
 /// Rows and columns of C of the tiles of gram_vector_kernel.
-constexpr int gram_vector_rows(DType type, int tile) noexcept {
-  const int rows[] = {1, 2, 4, gram_widest(type), 8, 3};
+constexpr int gram_vector_rows(Types types, int tile) noexcept {
+  const int rows[] = {1, 2, 4, gram_widest(types), 8, 3};
   return rows[tile];
 }
-constexpr int gram_vector_columns(DType type, int tile) noexcept {
-  return tile == 4 ? 1 : gram_vector_rows(type, tile);
+constexpr int gram_vector_columns(Types types, int tile) noexcept {
+  return tile == 4 ? 1 : gram_vector_rows(types, tile);
 }
 /// Columns up to which gram_row_vector_kernel is instantiated: beyond, others are faster.
-constexpr int gram_row_vector_widest(DType type) noexcept {
-  return type == DType::f32 ? 8 : 4;
+constexpr int gram_row_vector_widest(Types types) noexcept {
+  return types.plain(DType::f32) ? 8 : 4;
 }
 
 /// Sides of C that gram_double_kernel computes, at most.
 inline constexpr int kGramDoubleSide = 128;
+
+/// Sides of C that gram_row_ring_kernel computes, at most.
+inline constexpr int kGramRowRingSide = 32;
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
@@ -208,7 +215,7 @@ inline constexpr int kGramWordsThreads = 256;
 inline constexpr int kGramWordsSlots = 4;
 inline constexpr int kGramWordsSide = 32;
 /// Its dynamic shared memory.
-int gram_words_bytes(const Problem& problem, DType type, int run_log2) noexcept;
+int gram_words_bytes(const Problem& problem, Types types, int run_log2) noexcept;
 
 /// Whether A's (B's) elements of one k are adjacent, as WordLinesPlan tells.
 inline bool has_rows_of_a(const Problem& p) noexcept {
@@ -240,12 +247,12 @@ int gram_stream_bytes(const Problem& problem, DType type, const GramStream& stre
 
 /// The shared memory of a block that a launch asks for, in code for a target; more than any block
 /// has where that code has no such kernel. 0 in a build without CUDA.
-std::int64_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, DType type,
+std::int64_t gram_shared_bytes(const GramLaunch& launch, const Problem& problem, Types types,
                                CodeTarget code);
 
 /// Every kernel that serves a `problem` whose pointers may be off 16 bytes (`off`) or are not; with
 /// `same`, those for B = A too.
-std::vector<GramLaunch> gram_candidates(const Problem& problem, DType type, const Machine& machine,
+std::vector<GramLaunch> gram_candidates(const Problem& problem, Types types, const Machine& machine,
                                         bool off, bool same);
 
 /// Blocks that leave partial sums of the same element of C, at most.
@@ -260,11 +267,11 @@ struct GramGranules {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
 };
-GramGranules granules(const GramLaunch& launch, DType type);
+GramGranules granules(const GramLaunch& launch, Types types);
 
 std::string kernel_name(const GramKernel& kernel);
 /// What tells it from other candidates, whatever the extents.
-std::string algorithm_name(const GramLaunch& launch, DType type);
-std::string describe(const GramLaunch& launch, DType type);
+std::string algorithm_name(const GramLaunch& launch, Types types);
+std::string describe(const GramLaunch& launch, Types types);
 
 }  // namespace lanky::dense

@@ -66,6 +66,27 @@ __device__ void multiply_units(double (&c)[4], const uint4& a_low, const uint4& 
                          {right[0], right[1], right[2], right[3]});
     return;
   }
+  if constexpr (sizeof(E) == 2) {
+    E low[8];
+    E high[8];
+    E right[8];
+    memcpy(low, &a_low, sizeof(low));
+    memcpy(high, &a_high, sizeof(high));
+    memcpy(right, &b, sizeof(right));
+#pragma unroll
+    for (int v = 0; v < 8; v += 4) {
+      double left[8];
+      double columns[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        left[2 * e] = device::factor<double>(low[v + e]);
+        left[2 * e + 1] = device::factor<double>(high[v + e]);
+        columns[e] = device::factor<double>(right[v + e]);
+      }
+      device::mma_m16n8k16(c, left, columns);
+    }
+    return;
+  }
   double low[2];
   double high[2];
   double right[2];

@@ -58,8 +58,9 @@ __global__ __launch_bounds__(kGramVectorWarps * 32) void gram_row_strip_kernel(G
       for (int j = 0; j < kN; ++j) {
 #pragma unroll
         for (int v = 0; v < kVector; ++v)
-          sums[j][v] = fma(device::conjugate_if(g.conj_a, device::widen(left[v])),
-                           device::conjugate_if(g.conj_b, device::widen(right[u][j])), sums[j][v]);
+          sums[j][v] =
+              fma(device::conjugate_if(g.conj_a, device::factor<Acc>(left[v])),
+                  device::conjugate_if(g.conj_b, device::factor<Acc>(right[u][j])), sums[j][v]);
       }
     }
   };

@@ -53,8 +53,8 @@ __device__ void add_bundles(Acc (&sums)[kSums], const GramArguments<T>& g,
 #pragma unroll
       for (int i = 0; i < kN; ++i)
         sums[j * kN + i] =
-            fma(device::conjugate_if(g.conj_a, device::widen(x[r][i])),
-                device::conjugate_if(g.conj_b, device::widen(y[r][j])), sums[j * kN + i]);
+            fma(device::conjugate_if(g.conj_a, device::factor<Acc>(x[r][i])),
+                device::conjugate_if(g.conj_b, device::factor<Acc>(y[r][j])), sums[j * kN + i]);
     }
   }
 }
@@ -85,7 +85,7 @@ __global__ __launch_bounds__(kGramVectorWarps *
   const std::int64_t whole_steps = g.vectors ? k / kStep : 0;
   const std::int64_t stride = std::int64_t{gridDim.x} * kGramVectorWarps;
 
-  WarpSums<E, kSums> of_lane;
+  WarpSums<T, kSums> of_lane;
   const std::int64_t first = std::int64_t{blockIdx.x} * kGramVectorWarps + warp;
   Bundle x[kUnroll];
   Bundle y[kUnroll];

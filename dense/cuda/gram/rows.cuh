@@ -21,7 +21,7 @@ inline constexpr int kGramRowsWarps = 8;
 ///   x[0], x[2]: element 2 h of each row (first half of the rows, second half)
 ///   x[1], x[3]: element 2 h + 1
 /// Units of 16 bytes would leave halves with 128 sums a lane: too few loads in flight.
-template <class E>
+template <class T>
 struct RowFragment {  // half, bfloat16: m16n8k16
   using Unit = uint2;
   using Sum = float;
@@ -77,21 +77,43 @@ struct RowFragment<float> {  // widened to double, which is exact
   }
 };
 
+template <>
+struct RowFragment<Widened<float>> : RowFragment<float> {};
+
+template <class Half>
+struct RowFragment<Widened<Half>> {  // as floats, in units of 4 bytes
+  using Unit = std::uint32_t;
+  using Sum = double;
+  static constexpr int kRows = 2;
+  static constexpr int kEntries = 1;
+  double x[4];
+
+  __device__ void take(const Unit (&units)[kRows], int /*h*/, bool /*turned*/) {
+    device::DeviceElement<Half> loaded[4];
+    memcpy(loaded, units, sizeof(loaded));
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      x[e] = device::factor<double>(loaded[e]);
+  }
+};
+
 /// c[16,8] += a b, for element 2 h + kOdd of b's unit.
-template <class E, int kOdd>
-__device__ void multiply_entries(float (&c)[4], const RowFragment<E>& a, const RowFragment<E>& b) {
+template <class T, int kOdd>
+__device__ void multiply_entries(float (&c)[4], const RowFragment<T>& a, const RowFragment<T>& b) {
+  using E = device::DeviceElement<T>;
   device::mma_m16n8k16<E>(c, a.x[0], a.x[1], a.x[2], a.x[3], b.x[kOdd], b.x[kOdd + 2]);
 }
-template <class E, int kOdd>
-__device__ void multiply_entries(double (&c)[4], const RowFragment<E>& a, const RowFragment<E>& b) {
+template <class T, int kOdd>
+__device__ void multiply_entries(double (&c)[4], const RowFragment<T>& a, const RowFragment<T>& b) {
   device::mma_m16n8k8(c, a.x[0], a.x[1], a.x[2], a.x[3], b.x[kOdd], b.x[kOdd + 2]);
 }
 
 /// A lane's units of one operand: where they begin, and which of them exist.
-template <class E, int kUnits>
+template <class T, int kUnits>
 struct RowUnits {
-  using Unit = typename RowFragment<E>::Unit;
-  static constexpr int kRows = RowFragment<E>::kRows;
+  using E = device::DeviceElement<T>;
+  using Unit = typename RowFragment<T>::Unit;
+  static constexpr int kRows = RowFragment<T>::kRows;
 
   const E* source;
   std::int64_t stride;  // elements from one row to the next
@@ -134,10 +156,11 @@ struct RowUnits {
 /// The same of an operand [k][width] of any strides and alignment: of rows r + {0 .. kRows - 1},
 /// kRows neighbouring ones, elements first(u) + {0 .. kRows - 1}, along the row or, `turned`, along
 /// k.
-template <class E, int kUnits>
+template <class T, int kUnits>
 struct AnyUnits {
-  using Unit = typename RowFragment<E>::Unit;
-  static constexpr int kRows = RowFragment<E>::kRows;
+  using E = device::DeviceElement<T>;
+  using Unit = typename RowFragment<T>::Unit;
+  static constexpr int kRows = RowFragment<T>::kRows;
   static_assert(kRows * sizeof(E) == sizeof(Unit));
 
   const E* source;  // the lane's first row
@@ -173,8 +196,9 @@ struct AnyUnits {
 /// What a warp holds of a wide row of up to kUnits x 8 units: sums of the wide product.
 template <class T, int kUnitsOfLane>
 struct RowTile {
+  using Operand = T;
   using E = device::DeviceElement<T>;
-  using Fragment = RowFragment<E>;
+  using Fragment = RowFragment<T>;
   using Unit = typename Fragment::Unit;
   using Sum = typename Fragment::Sum;
   static constexpr int kUnits = kUnitsOfLane;
@@ -190,21 +214,21 @@ struct RowTile {
 template <class Tile>
 __device__ void multiply_units(typename Tile::Sums& sums, const typename Tile::Units& left,
                                const typename Tile::Units& right, bool a_turned, bool b_turned) {
-  using E = typename Tile::E;
+  using T = typename Tile::Operand;
   constexpr int kEntries = Tile::kEntries;
-  constexpr int kOfUnit = RowFragment<E>::kEntries;
-  RowFragment<E> x[kEntries];
+  constexpr int kOfUnit = RowFragment<T>::kEntries;
+  RowFragment<T> x[kEntries];
 #pragma unroll
   for (int h = 0; h < kEntries; ++h)
     x[h].take(left[h / kOfUnit], h % kOfUnit, a_turned);
 #pragma unroll
   for (int j = 0; j < kEntries; ++j) {
-    RowFragment<E> y;
+    RowFragment<T> y;
     y.take(right[j / kOfUnit], j % kOfUnit, b_turned);
 #pragma unroll
     for (int i = 0; i < kEntries; ++i) {
-      multiply_entries<E, 0>(sums[i][2 * j], x[i], y);
-      multiply_entries<E, 1>(sums[i][2 * j + 1], x[i], y);
+      multiply_entries<T, 0>(sums[i][2 * j], x[i], y);
+      multiply_entries<T, 1>(sums[i][2 * j + 1], x[i], y);
     }
   }
 }
@@ -274,9 +298,8 @@ __device__ void add_any_rows(const GramArguments<T>& g, std::int64_t k, WarpTurn
   using Tile = RowTile<T, kUnits>;
   using Unit = typename Tile::Unit;
   constexpr int kStep = Tile::kStep;
-  const AnyUnits<typename Tile::E, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m,
-                                             g.a_turned);
-  const AnyUnits<typename Tile::E, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
+  const AnyUnits<T, kUnits> a(g.a, {g.a_strides.col, g.a_strides.row}, g.m, g.a_turned);
+  const AnyUnits<T, kUnits> b(g.b, g.b_strides, g.n, g.b_turned);
   // At least 16 bytes of each operand are left: words that hold a unit's end are in the operand.
   const std::int64_t most = k > kStep ? k - kStep : 0;
   constexpr int kFew = kUnroll > 1 ? kUnroll / 2 : 1;
@@ -394,8 +417,8 @@ __device__ void add_wide_rows(const GramArguments<T>& g, std::int64_t k, WarpTur
                               typename RowTile<T, kUnits>::Sums& sums) {
   using Tile = RowTile<T, kUnits>;
   using E = typename Tile::E;
-  const RowUnits<E, kUnits> a(g.a, g.a_strides.col, g.m, g.packed);
-  const RowUnits<E, kUnits> b(g.b, g.b_strides.row, g.n, g.packed);
+  const RowUnits<T, kUnits> a(g.a, g.a_strides.col, g.m, g.packed);
+  const RowUnits<T, kUnits> b(g.b, g.b_strides.row, g.n, g.packed);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const WideRows rows{.own = turns.own * Tile::kStep + lane % 4,
                       .stride = turns.warps * Tile::kStep,

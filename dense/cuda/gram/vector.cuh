@@ -31,10 +31,10 @@ __device__ uint4 load_partly(const E* source, std::int64_t count) {
 /// kCount sums of every lane. Long chains of floats lose accuracy: after kLongest terms the lanes'
 /// sums are added to totals, scattered over the warp (k = 1e7, 4 zero-mean columns of float: chains
 /// of 148 terms err 1.5 to 1.9 times as much as pairwise summation).
-template <class E, int kCount>
+template <class T, int kCount>
 struct WarpSums {
-  using Acc = decltype(device::widen(E()));
-  static constexpr bool kFlushes = std::is_same_v<E, float>;
+  using Acc = device::DeviceAccumulator<T>;
+  static constexpr bool kFlushes = std::is_same_v<T, float>;
   static constexpr int kLongest = kCount == 1 ? 64 : 32;  // 1: what is loaded at once, twice
   static constexpr int kPerLane = kCount >= 32 ? kCount / 32 : 1;
   static constexpr int kLanesPerSum = kCount >= 32 ? 1 : 32 / kCount;
@@ -106,7 +106,7 @@ struct VectorTile {
   static constexpr int kStep = 32 * kVector;  // elements of k that a warp takes at once
   static constexpr int kSums = power_of_two_from(kM * kN);
   static constexpr bool kRotates = gram_vector_rotates<E>(kM, kN);
-  using Sums = WarpSums<E, kSums>;
+  using Sums = WarpSums<T, kSums>;
 
   const E* a[kM];
   const E* b[kN];
@@ -134,8 +134,8 @@ struct VectorTile {
 #pragma unroll
         for (int i = 0; i < kM; ++i) {
           Acc& sum = of_lane.sums[j * kM + i];
-          sum = fma(device::conjugate_if(g.conj_a, device::widen(x[i][v])),
-                    device::conjugate_if(g.conj_b, device::widen(y[j][v])), sum);
+          sum = fma(device::conjugate_if(g.conj_a, device::factor<Acc>(x[i][v])),
+                    device::conjugate_if(g.conj_b, device::factor<Acc>(y[j][v])), sum);
         }
       }
     }

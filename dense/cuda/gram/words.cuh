@@ -1,7 +1,7 @@
 // Gram products of operands off 16 bytes, by rows or by columns: C[i, j] = sum over k of A[i, k]
 // B[k, j] on tensor cores. Lines pass through a ring in shared memory in the aligned words that
-// hold them; fragments are read there one element at a time. Floats are widened to double, complex
-// elements are pairs of real ones.
+// hold them; fragments are read there one element at a time. Floats, and halves of sums in
+// double, are widened to double, complex elements are pairs of real ones.
 #pragma once
 
 #include "dense/cuda/gram/policy.hpp"
@@ -16,8 +16,9 @@ template <class T>
 struct GramWordsShape {
   using Element = device::DeviceElement<T>;
   using Real = device::RealPart<Element>;
-  using F = Fragment<Real>;
-  using Sum = std::conditional_t<sizeof(Real) == 2, float, double>;
+  static constexpr bool kHalves = sizeof(Real) == 2 && !kIsWidened<T>;  // as such
+  using F = std::conditional_t<kHalves, Fragment<Real>, DoubleFragment>;
+  using Sum = std::conditional_t<kHalves, float, double>;
   static constexpr int kParts = sizeof(Element) / sizeof(Real);
   static constexpr int kDepth = 4 * F::kSpan;  // of a product
 };

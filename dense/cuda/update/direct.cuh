@@ -21,8 +21,8 @@ __device__ void stage_b(device::DeviceAccumulator<T>* b_rows, const UpdateArgume
         const int p = slot / kColumns;
         const int j = j0 + slot % kColumns;
         if (p >= k || j >= g.n) return Acc(0);
-        return device::conjugate_if(g.conj_b,
-                                    device::widen(g.b[p * g.b_strides.row + j * g.b_strides.col]));
+        return device::conjugate_if(
+            g.conj_b, device::factor<Acc>(g.b[p * g.b_strides.row + j * g.b_strides.col]));
       },
       [&](int slot, Acc value) { b_rows[slot] = value; });
 }

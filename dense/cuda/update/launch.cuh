@@ -103,21 +103,30 @@ template <class T, class TOut>
 UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, const Problem& problem,
                                       bool adds) {
   using Function = UpdateFunction<T, TOut>;
-  const auto of = [adds]<const auto & kTable>(const auto* shape) {
-    return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
-                : update_variant_of<Function, kTable, false, T, TOut>(shape);
-  };
-  const auto kernel =
-      Overloaded{[](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
-                 [&](const UpdateStream& s) { return update_stream_of<T, TOut>(s.tiles, problem); },
-                 [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
-                 [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
-                 [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
-                 [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
-                 [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
-                 [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
-                 [](const auto& /*ring*/) -> Function { return nullptr; }};
-  return std::visit(kernel, launch.kernel);
+  if constexpr (kIsWidened<T>) {
+    if constexpr (kDType<T> == DType::f32) {
+      if (const auto* const mma = std::get_if<const UpdateMma*>(&launch.kernel))
+        return adds ? update_variant_of<Function, kUpdateMma, true, T, TOut>(*mma)
+                    : update_variant_of<Function, kUpdateMma, false, T, TOut>(*mma);
+    }
+    return &update_staged_kernel<T, TOut>;
+  } else {
+    const auto of = [adds]<const auto & kTable>(const auto* shape) {
+      return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
+                  : update_variant_of<Function, kTable, false, T, TOut>(shape);
+    };
+    const auto kernel = Overloaded{
+        [](UpdateStaged) -> Function { return &update_staged_kernel<T, TOut>; },
+        [&](const UpdateStream& s) { return update_stream_of<T, TOut>(s.tiles, problem); },
+        [&](const UpdateDirect* s) { return of.template operator()<kUpdateDirect>(s); },
+        [&](const UpdateLanes* s) { return of.template operator()<kUpdateLanes>(s); },
+        [&](const UpdatePacked* s) { return of.template operator()<kUpdatePacked>(s); },
+        [&](const UpdateTile* s) { return of.template operator()<kUpdateTile>(s); },
+        [&](const UpdateMma* s) { return of.template operator()<kUpdateMma>(s); },
+        [](UpdateMmaAny any) { return update_any_variant_of<T, TOut>(any.shape); },
+        [](const auto& /*ring*/) -> Function { return nullptr; }};
+    return std::visit(kernel, launch.kernel);
+  }
 }
 
 template <class T, class TOut>
@@ -169,12 +178,11 @@ void prepare(const Stream& stream, const Problem& problem, const UpdateLaunch& l
     device::load_kernels(stream, kernel);
     device::allow_shared_memory(stream, kernel, launch.shared_bytes);
   };
-  if (launch.ring) {
-    load(update_ring<T, TOut>(launch));
-  } else {
-    load(update_kernel<T, TOut>(launch, problem, false));
-    load(update_kernel<T, TOut>(launch, problem, true));
+  if constexpr (!kIsWidened<T>) {  // which have no rings
+    if (launch.ring) return load(update_ring<T, TOut>(launch));
   }
+  load(update_kernel<T, TOut>(launch, problem, false));
+  load(update_kernel<T, TOut>(launch, problem, true));
 }
 
 template <class T, class TOut>
@@ -206,18 +214,19 @@ void run(const Stream& stream, const Problem& problem, const UpdateLaunch& launc
         .shared_bytes = static_cast<std::size_t>(launch.shared_bytes)};
     device::launch_dependent(stream, kernel, size, more...);
   };
-  if (const auto& ring = launch.ring) {
-    const device::TensorMap map =
-        ring->mapped && problem.k > 0
-            ? make_update_map(problem, launch, operands.a,
-                              machine_of(stream.device()).has_bulk_copies())
-            : device::TensorMap{};
-    launch_with(update_ring<T, TOut>(launch), ring->row_tiles, map, arguments, *ring);
-  } else {
-    const std::int64_t rows = std::int64_t{launch.rows} * launch.passes;
-    launch_with(update_kernel<T, TOut>(launch, problem, operands.may_add()),
-                device::ceil_div(problem.m, rows), arguments);
+  if constexpr (!kIsWidened<T>) {
+    if (const auto& ring = launch.ring) {
+      const device::TensorMap map =
+          ring->mapped && problem.k > 0
+              ? make_update_map(problem, launch, operands.a,
+                                machine_of(stream.device()).has_bulk_copies())
+              : device::TensorMap{};
+      return launch_with(update_ring<T, TOut>(launch), ring->row_tiles, map, arguments, *ring);
+    }
   }
+  const std::int64_t rows = std::int64_t{launch.rows} * launch.passes;
+  launch_with(update_kernel<T, TOut>(launch, problem, operands.may_add()),
+              device::ceil_div(problem.m, rows), arguments);
 }
 
 }  // namespace lanky::dense::cuda

@@ -61,8 +61,8 @@ struct DoubleFragment {  // m16n8k8
   static __device__ void from_columns(A& a, const Element (&columns)[kCount][kRows], int r) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      a[2 * e] = e < kCount ? columns[e % kCount][r] : 0;
-      a[2 * e + 1] = e < kCount ? columns[e % kCount][r + 1] : 0;
+      a[2 * e] = e < kCount ? device::factor<double>(columns[e % kCount][r]) : 0;
+      a[2 * e + 1] = e < kCount ? device::factor<double>(columns[e % kCount][r + 1]) : 0;
     }
   }
   template <int kCount, class Element>

@@ -23,13 +23,16 @@ class UpdateCandidates {
         type_(in),
         in_(static_cast<int>(size_of(in))),
         out_(static_cast<int>(size_of(out))),
-        sum_(std::max(4, in_)),
+        wide_(has_wide_sums(in, out)),
+        sum_(wide_ ? 8 : std::max(4, in_)),
         machine_(machine),
         shared_(static_cast<int>(machine.shared_bytes_per_block)) {}
 
   /// `off` as update_candidates() has it.
   std::vector<UpdateLaunch> all(bool off) && {
-    if (!off) {
+    if (wide_) {  // floats have what multiplies them as doubles anyhow
+      if (!off && type_ == DType::f32) add_mma();
+    } else if (!off) {
       if (columns_are_wide()) {
         add_direct();
         add_tile(true);
@@ -40,10 +43,12 @@ class UpdateCandidates {
       }
       add_mma();
     }
-    if (all_.empty()) add_mma_any();
-    if (!off) add_ring_mma();
-    add_rings(!off);
-    add_stream();
+    if (!wide_) {
+      if (all_.empty()) add_mma_any();
+      if (!off) add_ring_mma();
+      add_rings(!off);
+      add_stream();
+    }
     add_staged();
     std::erase_if(all_, [this](const UpdateLaunch& launch) {
       return launch.shared_bytes > shared_ || (launch.ring && launch.ring->stages <= 0);
@@ -377,6 +382,7 @@ class UpdateCandidates {
   DType type_;  // of A and B
   int in_;      // bytes of an element of A and B, of C, and of a sum
   int out_;
+  bool wide_;  // sums are doubles although those of the operands' type are floats
   int sum_;
   const Machine& machine_;
   int shared_;  // bytes that the blocks of a multiprocessor have, but for the system's

@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(32 * kStagedWarps)
       device::load_words(column, b_rows + (k0 + p) * kColumns);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        const Acc value =
-            device::conjugate_if(g.conj_a, device::widen(a_tile[(lane + 32 * r) * kPitchA + p]));
+        const Acc value = device::conjugate_if(
+            g.conj_a, device::factor<Acc>(a_tile[(lane + 32 * r) * kPitchA + p]));
 #pragma unroll
         for (int j = 0; j < kColumns; ++j)
           sums[r][j] = fma(value, column[j], sums[r][j]);

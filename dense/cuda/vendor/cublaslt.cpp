@@ -250,8 +250,10 @@ struct Matmul {
 
 }  // namespace
 
-std::string cublaslt_absence(const Problem& problem, DType in) {
+std::string cublaslt_absence(const Problem& problem, DType in, DType out) {
   if (problem.k == 0) return "there is nothing to sum";
+  if (has_wide_sums(in, out))
+    return concat("cuBLASLt does not sum products of ", to_string(in), " in ", to_string(out));
   if (is_complex(in) && !blas_call(problem).conjugates_transposed_only()) {
     return "BLAS conjugates only what it transposes";
   }
@@ -264,7 +266,7 @@ std::string cublaslt_absence(const Problem& problem, DType in) {
 std::vector<std::string> vendor_algorithms(Device device, const Problem& problem, DType in,
                                            DType out, int most) {
   std::vector<std::string> names;
-  if (!cublaslt_absence(problem, in).empty()) return names;
+  if (!cublaslt_absence(problem, in, out).empty()) return names;
   const Matmul matmul(blas_call(problem), in, out, problem.math);
   const DeviceGuard guard(device.index());
   for (const Algorithm& algorithm : matmul.offered(

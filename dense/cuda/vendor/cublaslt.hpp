@@ -13,8 +13,8 @@
 namespace lanky::dense::cuda {
 
 /// Why cuBLASLt cannot compute this product (not installed, an empty sum, a conjugate that BLAS has
-/// no word for); "" where it can.
-std::string cublaslt_absence(const Problem& problem, DType in);
+/// no word for, sums wider than those of its operands' type); "" where it can.
+std::string cublaslt_absence(const Problem& problem, DType in, DType out);
 
 /// One product in cuBLASLt's terms; owns its descriptors.
 class CublasltMatmul {
