@@ -11,6 +11,7 @@
 #include <lanky/solver.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace lanky::inline v1 {
