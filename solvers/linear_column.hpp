@@ -15,7 +15,7 @@ enum class ColumnState : std::int32_t {
   starting,       // begins anew from its residual
   running,        // is iterated
   claimed,        // its recurrence says that it is solved
-  least_squares,  // A r is zero to rounding
+  least_squares,  // |A r| over |r| is `value`, and 0 where that is rounding alone
   a_broken,       // `value` shows that A is not positive definite
   m_broken,       // `value` shows that the preconditioner is not
   not_finite      // `value` is NaN or Inf
@@ -113,7 +113,8 @@ struct MinresScalars {
   double phi_bar;  // norm of the residual
   double cs;
   double sn;
-  double norm2;  // of the tridiagonal matrix, squared
+  double norm2;  // of A as far as it was seen, squared: of a column of the tridiagonal matrix
+  double least;  // |A r| over |r| at which x is a least-squares solution as far as this run tells
   // Coefficients of the passes.
   double by_q;
   double by_old_r;
@@ -126,17 +127,24 @@ struct MinresScalars {
   std::int32_t moves;    // whether the iteration changes x
 };
 
+/// Where b is not in A's range, |A r| falls and r does not. Lanczos vectors lose their
+/// orthogonality once it has fallen by the root of the roundoff (Paige, Linear Algebra Appl. 34,
+/// 1980): the column begins anew from its residual then, until |A r| is zero to rounding.
 struct MinresView {
   LinearColumn* columns;
   MinresScalars* scalars;
-  double least;  // of |A r| over |A| |r|
+  double roundoff;  // of |A r| over |A| |r|
+  double lost;      // |A r| over that of the start, where orthogonality is lost
 
   /// After z = M r of a column that starts: rho = r^H z.
   LANKY_HOST_DEVICE void start(int c, double rho) const {
     LinearColumn& column = columns[c];
     if (column.state != ColumnState::starting) return;
     MinresScalars& s = scalars[c];
+    const double norm2 = s.norm2;
     s = {};
+    s.norm2 = norm2;
+    s.least = -1;  // is told by the first iteration
     column.state = ColumnState::running;
     if (!is_finite(rho)) {
       column.fail(ColumnState::not_finite, rho);
@@ -174,7 +182,8 @@ struct MinresView {
       return;
     }
     const double next = std::sqrt(sum);
-    s.norm2 += s.alpha * s.alpha + s.beta * s.beta + sum;
+    const double column2 = s.alpha * s.alpha + (s.old_beta > 0 ? s.beta * s.beta : 0) + sum;
+    if (column2 > s.norm2) s.norm2 = column2;
     const double old_epsilon = s.epsilon;
     const double delta = s.cs * s.delta_bar + s.sn * s.alpha;
     const double gamma_bar = s.sn * s.delta_bar - s.cs * s.alpha;
@@ -182,8 +191,11 @@ struct MinresView {
     s.delta_bar = -s.cs * next;
     // |A r| over |r|, of the x that stands.
     const double slope = std::sqrt(gamma_bar * gamma_bar + s.delta_bar * s.delta_bar);
-    if (slope <= least * std::sqrt(s.norm2)) {
-      if (column.state == ColumnState::running) column.state = ColumnState::least_squares;
+    const double zero = roundoff * std::sqrt(s.norm2);
+    if (s.least < 0) s.least = slope * lost > zero ? slope * lost : zero;
+    if (slope <= s.least) {
+      if (column.state == ColumnState::running)
+        column.fail(ColumnState::least_squares, slope <= zero ? 0 : slope);
       s.moves = s.goes_on = 0;
       return;
     }

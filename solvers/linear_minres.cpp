@@ -1,6 +1,7 @@
 // MINRES on several right-hand sides (Paige and Saunders, SIAM J. Numer. Anal. 12, 1975), with the
 // inner product of a positive definite preconditioner (Elman, Silvester and Wathen, Finite Elements
 // and Fast Iterative Solvers, section 4.1).
+#include <cmath>
 #include <complex>
 #include <lanky/dtype.hpp>
 #include <lanky/linear_solver.hpp>
@@ -66,13 +67,11 @@ class Minres final : public LinearSolve<T> {
   bool has_m() const { return static_cast<bool>(this->m_); }
   static Rows<const Real> rows(Matrix<T>& x) { return real_rows(read_only(x.view())); }
   MinresView view() {
-    // |A r| over |A| |r| of a least-squares solution: well below what a system that has a solution
-    // passes through, and above what rounding allows.
-    const double least = std::max(1e-2 * this->tolerance_, kRoundings * unit_roundoff(kDType<T>));
-    return {this->columns(), scalars_.data(), least};
+    // What runs from a residual that is near the null space reach, between u and its root.
+    const double roundoff = unit_roundoff(kDType<T>);
+    return {this->columns(), scalars_.data(), 2 * std::pow(roundoff, 0.75),
+            4 * std::sqrt(roundoff)};
   }
-
-  static constexpr double kRoundings = 32;
 
   // Two of each: the one of this iteration, and the last one, in whose place the next one comes.
   Matrix<T> r_[2];

@@ -104,6 +104,7 @@ LinearSolve<T>::LinearSolve(const LinearProblem<T>& problem)
       sizes_(static_cast<std::size_t>(c_)),
       residuals_(static_cast<std::size_t>(c_)),
       last_start_(static_cast<std::size_t>(c_)),
+      last_slope_(static_cast<std::size_t>(c_)),
       is_solved_(static_cast<std::size_t>(c_)),
       is_stagnated_(static_cast<std::size_t>(c_)),
       most_iterations_(options_.max_iterations > 0
@@ -142,10 +143,10 @@ void LinearSolve<T>::measure() {
              ", beyond what double holds: scale it");
     }
     sizes_[j] = std::sqrt(square);
-    last_start_[j] = std::numeric_limits<double>::infinity();
+    last_start_[j] = last_slope_[j] = std::numeric_limits<double>::infinity();
     const bool zero = sums[3 * j + 1] == 0;
     is_solved_[j] = zero;
-    columns_[j] = {0, target(j), 0, zero ? ColumnState::zero : ColumnState::claimed, 0};
+    columns_[j] = {-1, target(j), 0, zero ? ColumnState::zero : ColumnState::claimed, 0};
   }
   upload();
   if (any(ColumnState::zero)) work_->run(ClearPass<Real>{columns(), real_rows(x_)});
@@ -182,10 +183,17 @@ bool LinearSolve<T>::verify() {
     residuals_[j] = residual;
     const bool claims = column.state == ColumnState::claimed;
     if (!claims && column.state != ColumnState::least_squares) continue;
-    const double weighed = std::sqrt(std::max(0.0, squares[j + columns_.size()]));
-    const double in_norm = estimates_euclidean() ? residual : weighed;
     is_solved_[j] = residual <= target(j);
-    is_stagnated_[j] = !is_solved_[j] && (!claims || residual > 0.7 * last_start_[j]);
+    const double weighed = squares[j + columns_.size()];
+    if (!is_solved_[j] && !(weighed > 0)) {
+      column.fail(is_finite(weighed) ? ColumnState::m_broken : ColumnState::not_finite, weighed);
+      check_column(column, j);
+    }
+    const double in_norm = estimates_euclidean() ? residual : std::sqrt(weighed);
+    // Progress since it began the last time: of the residual, or of |A r|.
+    const bool gained = claims ? residual <= 0.7 * last_start_[j]
+                               : column.value > 0 && column.value <= 0.7 * last_slope_[j];
+    is_stagnated_[j] = !is_solved_[j] && !gained;
     if (is_solved_[j]) {
       column.state = ColumnState::resting;
     } else if (claims && in_norm <= 2 * column.estimate) {
@@ -200,6 +208,7 @@ bool LinearSolve<T>::verify() {
       column.claim = target(j) * (in_norm / residual);
       column.estimate = in_norm;
       last_start_[j] = residual;
+      if (!claims) last_slope_[j] = column.value;
     }
   }
   upload();

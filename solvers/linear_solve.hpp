@@ -90,6 +90,7 @@ class LinearSolve {
   std::vector<double> sizes_;       // [c] |b|
   std::vector<double> residuals_;   // [c] true ones, as they were last computed
   std::vector<double> last_start_;  // [c] from which a column began the last time
+  std::vector<double> last_slope_;  // [c] of |A r| over |r|, for which one began the last time
   std::vector<bool> is_solved_;     // [c]
   std::vector<bool> is_stagnated_;  // [c]
   std::unique_ptr<runtime::Graph> graph_;
