@@ -28,6 +28,8 @@ struct LinearColumn {
   double value;
   ColumnState state;
   std::int32_t iterations;
+  std::int32_t copied;  // whether CopyColumnsPass copies it
+  std::int32_t unused;
 
   LANKY_HOST_DEVICE void fail(ColumnState how, double what) {
     state = how;

@@ -69,7 +69,7 @@ class Minres final : public LinearSolve<T> {
   MinresView view() {
     // What runs from a residual that is near the null space reach, between u and its root.
     const double roundoff = unit_roundoff(kDType<T>);
-    return {this->columns(), scalars_.data(), 2 * std::pow(roundoff, 0.75),
+    return {this->columns(), scalars_.data(), 16 * std::pow(roundoff, 0.75),
             4 * std::sqrt(roundoff)};
   }
 

@@ -74,6 +74,24 @@ struct ClearPass {
   LANKY_HOST_DEVICE void finish(int /*j*/, const double* /*sum*/) const {}
 };
 
+/// Y = X in some columns.
+template <class Real>
+struct CopyColumnsPass {
+  static constexpr int kSums = 0;
+  using Loaded = Real;
+  const LinearColumn* columns;
+  Rows<const Real> x;
+  Rows<Real> y;
+
+  LANKY_HOST_DEVICE Active column(int j) const { return {columns[j].copied != 0}; }
+  LANKY_HOST_DEVICE Loaded load(Active /*j*/, std::int64_t i, int c) const { return x.at(i, c); }
+  LANKY_HOST_DEVICE void apply(Active /*j*/, Loaded value, std::int64_t i, int c,
+                               double* /*sum*/) const {
+    y.at(i, c) = value;
+  }
+  LANKY_HOST_DEVICE void finish(int /*j*/, const double* /*sum*/) const {}
+};
+
 /// Q = B - Q, with |q|^2.
 template <class Real>
 struct RestPass {
@@ -360,13 +378,13 @@ struct MinresSolutionPass {
 };
 
 /// apply(Pass) for every pass over elements whose parts are of type Real.
-#define LANKY_FOR_EACH_LINEAR_PASS(apply, Real)                                        \
-  apply(SizePass<Real>) apply(ClearPass<Real>) apply(RestPass<Real>)                   \
-      apply(ProductPass<Real, Store>) apply(ProductPass<Real, CgMultiplied>)           \
-          apply(ProductPass<Real, CgWeigh>) apply(ProductPass<Real, MinresMultiplied>) \
-              apply(ProductPass<Real, MinresOrthogonalized>) apply(CgStartPass<Real>)  \
-                  apply(CgStepPass<Real>) apply(CgDirectionPass<Real>)                 \
-                      apply(MinresStartPass<Real>) apply(LanczosPass<Real>)            \
+#define LANKY_FOR_EACH_LINEAR_PASS(apply, Real)                                                   \
+  apply(SizePass<Real>) apply(ClearPass<Real>) apply(CopyColumnsPass<Real>) apply(RestPass<Real>) \
+      apply(ProductPass<Real, Store>) apply(ProductPass<Real, CgMultiplied>)                      \
+          apply(ProductPass<Real, CgWeigh>) apply(ProductPass<Real, MinresMultiplied>)            \
+              apply(ProductPass<Real, MinresOrthogonalized>) apply(CgStartPass<Real>)             \
+                  apply(CgStepPass<Real>) apply(CgDirectionPass<Real>)                            \
+                      apply(MinresStartPass<Real>) apply(LanczosPass<Real>)                       \
                           apply(MinresSolutionPass<Real>)
 
 }  // namespace lanky::solvers

@@ -100,11 +100,13 @@ LinearSolve<T>::LinearSolve(const LinearProblem<T>& problem)
       device_columns_(stream_, c_, options_.allocator),
       sums_(stream_, 3 * c_, options_.allocator),
       squares_(stream_, 2 * c_, options_.allocator),
+      kept_(stream_, 0, c_, Layout::row),
       columns_(static_cast<std::size_t>(c_)),
       sizes_(static_cast<std::size_t>(c_)),
       residuals_(static_cast<std::size_t>(c_)),
       last_start_(static_cast<std::size_t>(c_)),
       last_slope_(static_cast<std::size_t>(c_)),
+      kept_residuals_(static_cast<std::size_t>(c_)),
       is_solved_(static_cast<std::size_t>(c_)),
       is_stagnated_(static_cast<std::size_t>(c_)),
       most_iterations_(options_.max_iterations > 0
@@ -143,10 +145,10 @@ void LinearSolve<T>::measure() {
              ", beyond what double holds: scale it");
     }
     sizes_[j] = std::sqrt(square);
-    last_start_[j] = last_slope_[j] = std::numeric_limits<double>::infinity();
+    last_start_[j] = last_slope_[j] = kept_residuals_[j] = std::numeric_limits<double>::infinity();
     const bool zero = sums[3 * j + 1] == 0;
     is_solved_[j] = zero;
-    columns_[j] = {-1, target(j), 0, zero ? ColumnState::zero : ColumnState::claimed, 0};
+    columns_[j] = {-1, target(j), 0, zero ? ColumnState::zero : ColumnState::claimed, 0, 0, 0};
   }
   upload();
   if (any(ColumnState::zero)) work_->run(ClearPass<Real>{columns(), real_rows(x_)});
@@ -172,6 +174,7 @@ bool LinearSolve<T>::verify() {
   multiply_rest();
   const std::vector<double> squares = squares_.to_host();
   verified_iteration_ = iteration_;
+  std::int32_t to_keep = 0;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     LinearColumn& column = columns_[j];
     if (column.state == ColumnState::zero) continue;
@@ -191,8 +194,8 @@ bool LinearSolve<T>::verify() {
     }
     const double in_norm = estimates_euclidean() ? residual : std::sqrt(weighed);
     // Progress since it began the last time: of the residual, or of |A r|.
-    const bool gained = claims ? residual <= 0.7 * last_start_[j]
-                               : column.value > 0 && column.value <= 0.7 * last_slope_[j];
+    bool gained = residual <= 0.7 * last_start_[j];
+    if (!claims) gained = column.value > 0 && (gained || column.value <= 0.7 * last_slope_[j]);
     is_stagnated_[j] = !is_solved_[j] && !gained;
     if (is_solved_[j]) {
       column.state = ColumnState::resting;
@@ -208,15 +211,42 @@ bool LinearSolve<T>::verify() {
       column.claim = target(j) * (in_norm / residual);
       column.estimate = in_norm;
       last_start_[j] = residual;
-      if (!claims) last_slope_[j] = column.value;
+      if (!claims) {
+        last_slope_[j] = column.value;
+        kept_residuals_[j] = residual;
+        to_keep = column.copied = 1;
+      }
     }
   }
   upload();
+  if (to_keep != 0) keep();
   if (any(ColumnState::starting)) {
     restart();
     read_columns();
   }
   return any(ColumnState::running);
+}
+
+/// Least-squares solutions as far as they were told, before their columns begin anew. Where these
+/// find no better ones, they only have moved along the null space.
+template <class T>
+void LinearSolve<T>::keep() {
+  if (kept_.buffer().size() == 0) kept_ = tall();
+  work_->run(CopyColumnsPass<Real>{columns(), real_rows(read_only(x_)), real_rows(kept_.view())});
+  for (LinearColumn& column : columns_)
+    column.copied = 0;
+  upload();
+}
+
+template <class T>
+void LinearSolve<T>::take_back() {
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    const bool none_better = !is_solved_[j] && kept_residuals_[j] < 1.5 * residuals_[j];
+    columns_[j].copied = none_better ? 1 : 0;
+    if (none_better) residuals_[j] = kept_residuals_[j];
+  }
+  upload();
+  work_->run(CopyColumnsPass<Real>{columns(), real_rows(read_only(kept_.view())), real_rows(x_)});
 }
 
 /// So many iterations, as one CUDA graph where they are as many as it has.
@@ -293,6 +323,7 @@ LinearResult LinearSolve<T>::result() {
     for (std::size_t j = 0; j < columns_.size(); ++j)
       residuals_[j] = columns_[j].state == ColumnState::zero ? 0 : std::sqrt(squares[j]);
   }
+  if (kept_.buffer().size() > 0) take_back();
   LinearResult result;
   bool stagnated = true;
   for (std::size_t j = 0; j < columns_.size(); ++j) {

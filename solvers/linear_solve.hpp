@@ -76,6 +76,8 @@ class LinearSolve {
   void upload();
   void multiply_rest();
   bool verify();
+  void keep();
+  void take_back();
   void advance(int count);
   void read_columns();
   bool tell();
@@ -86,13 +88,15 @@ class LinearSolve {
   Buffer<LinearColumn> device_columns_;  // [c]
   Buffer<double> sums_;                  // [c, 3]
   Buffer<double> squares_;               // [c, 2]: |r|^2 and r^H z of the true residuals
+  Matrix<T> kept_;  // [n, c] X, where it is a least-squares solution to the root of the roundoff
   std::vector<LinearColumn> columns_;
-  std::vector<double> sizes_;       // [c] |b|
-  std::vector<double> residuals_;   // [c] true ones, as they were last computed
-  std::vector<double> last_start_;  // [c] from which a column began the last time
-  std::vector<double> last_slope_;  // [c] of |A r| over |r|, for which one began the last time
-  std::vector<bool> is_solved_;     // [c]
-  std::vector<bool> is_stagnated_;  // [c]
+  std::vector<double> sizes_;           // [c] |b|
+  std::vector<double> residuals_;       // [c] true ones, as they were last computed
+  std::vector<double> last_start_;      // [c] from which a column began the last time
+  std::vector<double> last_slope_;      // [c] of |A r| over |r|, for which one began the last time
+  std::vector<double> kept_residuals_;  // [c] of kept_, infinite where it holds nothing
+  std::vector<bool> is_solved_;         // [c]
+  std::vector<bool> is_stagnated_;      // [c]
   std::unique_ptr<runtime::Graph> graph_;
   int most_iterations_;
   int iteration_ = 0;

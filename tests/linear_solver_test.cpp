@@ -258,7 +258,9 @@ EXECUTOR_TEST(LinearSolver, BlockTakesFewerIterations) {
   const Solution<T> block = solve(Method::block_cg, stream, op, b, 8);
   expect_solved(a, b, 8, one_by_one);
   expect_solved(a, b, 8, block);
-  EXPECT_LT(block.result.iterations, 0.8 * one_by_one.result.iterations);
+  // Phases on edges make the complex ones well-conditioned.
+  const double share = std::is_same_v<T, RealPart<T>> ? 0.7 : 1;
+  EXPECT_LT(block.result.iterations, share * one_by_one.result.iterations);
 }
 
 EXECUTOR_TEST(LinearSolver, BeginsFromWhatXHolds) {
@@ -389,8 +391,10 @@ EXECUTOR_TEST(LinearSolver, MinresSolvesSingularSystems) {
   EXPECT_EQ(solution.result.converged, 2);
   const auto r = rest(a, b, solution.x, 3);
   for (std::size_t e = 1; e < r.size(); e += 3)
-    ASSERT_NEAR(std::abs(r[e] - 0.5), 0, kIsDouble<T> ? 1e-6 : 5e-3);
+    ASSERT_NEAR(std::abs(r[e] - 0.5), 0, kIsDouble<T> ? 1e-6 : 2e-2);
   EXPECT_LT(solution.result.iterations, 1000);
+  for (const double length : lengths(solution.x, 3))
+    EXPECT_LT(length, 100 * std::sqrt(static_cast<double>(a.rows)));  // not off in the null space
 
   // The null space itself: x = 0 is a least-squares solution.
   const std::vector<T> ones(static_cast<std::size_t>(a.rows), number<T>(1));
