@@ -165,66 +165,77 @@ void LinearSolve<T>::multiply_rest() {
       real_rows(read_only(rest())), real_rows(read_only(weighed)), {squares_.data() + c_}});
 }
 
-/// What right-hand sides claim is compared with their true residuals. Returns whether some are to
-/// be iterated.
+/// What right-hand sides claim is compared with their true residuals, and all of them now and then:
+/// where the recurrence has left the true residual, iterations are of no use. Returns whether some
+/// are to be iterated.
 template <class T>
 bool LinearSolve<T>::verify() {
-  if (!any(ColumnState::claimed) && !any(ColumnState::least_squares))
+  constexpr int kMostUnverified = 256;  // iterations
+  const bool claims = any(ColumnState::claimed) || any(ColumnState::least_squares);
+  if (!claims && iteration_ < verified_iteration_ + kMostUnverified)
     return any(ColumnState::running);
   multiply_rest();
   const std::vector<double> squares = squares_.to_host();
   verified_iteration_ = iteration_;
-  std::int32_t to_keep = 0;
   for (std::size_t j = 0; j < columns_.size(); ++j) {
-    LinearColumn& column = columns_[j];
-    if (column.state == ColumnState::zero) continue;
-    const double residual = std::sqrt(squares[j]);
-    if (!is_finite(residual)) {
-      column.state = ColumnState::not_finite;
-      check_column(column, j);
-    }
-    residuals_[j] = residual;
-    const bool claims = column.state == ColumnState::claimed;
-    if (!claims && column.state != ColumnState::least_squares) continue;
-    is_solved_[j] = residual <= target(j);
-    const double weighed = squares[j + columns_.size()];
-    if (!is_solved_[j] && !(weighed > 0)) {
-      column.fail(is_finite(weighed) ? ColumnState::m_broken : ColumnState::not_finite, weighed);
-      check_column(column, j);
-    }
-    const double in_norm = estimates_euclidean() ? residual : std::sqrt(weighed);
-    // Progress since it began the last time: of the residual, or of |A r|.
-    bool gained = residual <= 0.7 * last_start_[j];
-    if (!claims) gained = column.value > 0 && (gained || column.value <= 0.7 * last_slope_[j]);
-    is_stagnated_[j] = !is_solved_[j] && !gained;
-    if (is_solved_[j]) {
-      column.state = ColumnState::resting;
-    } else if (claims && in_norm <= 2 * column.estimate) {
-      // The recurrence is right; its norm is another one, or it is right up to rounding.
-      is_stagnated_[j] = false;
-      column.state = ColumnState::running;
-      column.claim = 0.5 * column.estimate * (target(j) / residual);
-    } else if (is_stagnated_[j]) {
-      column.state = ColumnState::resting;
-    } else {
-      column.state = ColumnState::starting;
-      column.claim = target(j) * (in_norm / residual);
-      column.estimate = in_norm;
-      last_start_[j] = residual;
-      if (!claims) {
-        last_slope_[j] = column.value;
-        kept_residuals_[j] = residual;
-        to_keep = column.copied = 1;
-      }
-    }
+    if (columns_[j].state == ColumnState::zero) continue;
+    residuals_[j] = std::sqrt(squares[j]);
+    if (!is_finite(residuals_[j])) columns_[j].fail(ColumnState::not_finite, residuals_[j]);
+    if (columns_[j].state != ColumnState::resting) judge(j, squares[j + columns_.size()]);
+    check_column(columns_[j], j);
   }
   upload();
-  if (to_keep != 0) keep();
+  if (std::any_of(columns_.begin(), columns_.end(),
+                  [](auto& column) { return column.copied != 0; }))
+    keep();
   if (any(ColumnState::starting)) {
     restart();
     read_columns();
   }
   return any(ColumnState::running);
+}
+
+/// What becomes of a right-hand side whose true residual r is known; `weighed` is r^H M r.
+template <class T>
+void LinearSolve<T>::judge(std::size_t j, double weighed) {
+  LinearColumn& column = columns_[j];
+  const double residual = residuals_[j];
+  if (column.state == ColumnState::not_finite) return;
+  is_solved_[j] = residual <= target(j);
+  if (is_solved_[j]) {
+    column.state = ColumnState::resting;
+    return;
+  }
+  if (!(weighed > 0)) {
+    column.fail(is_finite(weighed) ? ColumnState::m_broken : ColumnState::not_finite, weighed);
+    return;
+  }
+  const double in_norm = estimates_euclidean() ? residual : std::sqrt(weighed);
+  const bool least_squares = column.state == ColumnState::least_squares;
+  if (!least_squares && in_norm <= 2 * column.estimate) {
+    // The recurrence is right; its norm is another one, or it is right up to rounding.
+    if (column.state == ColumnState::claimed)
+      column.claim = 0.5 * column.estimate * (target(j) / residual);
+    column.state = ColumnState::running;
+    return;
+  }
+  // Progress since it began the last time: of the residual, or of |A r|.
+  bool gained = residual <= 0.7 * last_start_[j];
+  if (least_squares) gained = column.value > 0 && (gained || column.value <= 0.7 * last_slope_[j]);
+  is_stagnated_[j] = !gained;
+  if (!gained) {
+    column.state = ColumnState::resting;
+    return;
+  }
+  if (least_squares) {
+    last_slope_[j] = column.value;
+    kept_residuals_[j] = residual;
+    column.copied = 1;
+  }
+  last_start_[j] = residual;
+  column.state = ColumnState::starting;
+  column.claim = target(j) * (in_norm / residual);
+  column.estimate = in_norm;
 }
 
 /// Least-squares solutions as far as they were told, before their columns begin anew. Where these

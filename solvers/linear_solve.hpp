@@ -76,6 +76,7 @@ class LinearSolve {
   void upload();
   void multiply_rest();
   bool verify();
+  void judge(std::size_t j, double weighed);
   void keep();
   void take_back();
   void advance(int count);
@@ -100,7 +101,7 @@ class LinearSolve {
   std::unique_ptr<runtime::Graph> graph_;
   int most_iterations_;
   int iteration_ = 0;
-  int verified_iteration_ = -1;
+  int verified_iteration_ = 0;
   bool stopped_ = false;
   std::vector<SolverProgress> history_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
