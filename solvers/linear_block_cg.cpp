@@ -64,6 +64,7 @@ class BlockCg final : public LinearSolve<T> {
   void restart() override {
     block_work_->combine(1, read_only(ap_.view()), 0, q_.view());
     if (has_m()) block_work_->combine(1, read_only(first_q_.view()), 0, ap_.view());
+    now_ = 1 - now_;  // next_block() turns it back: a graph has buffers in their places
     s_[now_].buffer().fill_zero();
     std::vector<Number> identity(static_cast<std::size_t>(k_ * k_));
     for (std::int64_t j = 0; j < k_; ++j)
