@@ -17,12 +17,13 @@
 
 namespace lanky::solvers {
 
-/// Memory of the team: t [k, k], scale [k], pivots [k].
+/// Memory of the team: t [k, k] and three vectors [k].
 template <class Number>
 struct FactorMemory {
   Number* t;
-  double* scale;
-  double* pivots;  // 0: left out
+  double* length;  // |w_i|
+  double* scale;   // D: over the length, or 0
+  double* root;    // p^-1/2, or 0 where a column is left out
 };
 
 struct FactorReport {
@@ -46,7 +47,8 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
   double broken = 0;
   for (std::int64_t i = team.first(); i < k; i += team.step()) {
     const double square = real_part(load_number<Number>(gram, i * k + i));
-    own.scale[i] = square > 0 ? 1 / std::sqrt(square) : 0;
+    own.length[i] = square > 0 ? std::sqrt(square) : 0;
+    own.scale[i] = square > 0 ? 1 / own.length[i] : 0;
     if (-square > negative) negative = -square;
   }
   team.wait();  // all of `scale` is there
@@ -66,7 +68,7 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
     const Number* const pivot_row = own.t + j * k;
     double pivot = real_part(pivot_row[j]);
     if (pivot < -kIndefinite && own.scale[j] > 0) {
-      const double value = -pivot / own.scale[j] / own.scale[j];
+      const double value = -pivot * own.length[j] * own.length[j];
       if (value > negative) negative = value;
     }
     if (!(pivot > roundoff)) pivot = 0;
@@ -85,7 +87,7 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
         }
       }
     }
-    if (team.first() == 0) own.pivots[j] = pivot;
+    if (team.first() == 0) own.root[j] = pivot == 0 ? 0 : 1 / std::sqrt(pivot);
     team.wait();  // row j + 1 is complete before it is read as a pivot's
   }
   return {-negative, broken == 0};
@@ -95,8 +97,8 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
 template <class Number>
 LANKY_HOST_DEVICE Number c_element(std::int64_t k, const FactorMemory<Number>& own, std::int64_t i,
                                    std::int64_t l) {
-  if (i > l || own.pivots[l] == 0) return number(0, Number{});
-  const double over = own.scale[i] / std::sqrt(own.pivots[l]);
+  if (i > l || own.root[l] == 0) return number(0, Number{});
+  const double over = own.scale[i] * own.root[l];
   return i == l ? number(over, Number{}) : over * conjugate(own.t[l * k + i]);
 }
 
@@ -104,8 +106,8 @@ LANKY_HOST_DEVICE Number c_element(std::int64_t k, const FactorMemory<Number>& o
 template <class Number>
 LANKY_HOST_DEVICE Number tau_element(std::int64_t k, const FactorMemory<Number>& own,
                                      std::int64_t i, std::int64_t l) {
-  if (i > l || own.pivots[i] == 0 || own.scale[l] == 0) return number(0, Number{});
-  return (1 / (std::sqrt(own.pivots[i]) * own.scale[l])) * own.t[i * k + l];
+  if (i > l || own.root[i] == 0) return number(0, Number{});
+  return (own.root[i] * own.length[l]) * own.t[i * k + l];
 }
 
 /// alpha = (P^H A P)^-1, and the step of X, alpha Phi, whose columns are zero where they rest.

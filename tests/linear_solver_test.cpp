@@ -248,6 +248,20 @@ EXECUTOR_TEST(LinearSolver, FindsSolutionsOfAnyNumberOfRightHandSides) {
   }
 }
 
+/// More than a block of threads has at once, and than small matrices have shared memory for.
+EXECUTOR_TEST(LinearSolver, TakesHundredsOfRightHandSides) {
+  using T = typename TypeParam::Element;
+  constexpr std::int64_t kC = 300;
+  const Stream stream(device);
+  const CsrMatrix<T> a = grid<T>(18);
+  const LinearOperator<T> op = make_operator(stream, a.view(), kC);
+  const std::vector<T> b = noises<T>(a.rows, kC);
+  for (const Method method : kAll) {
+    SCOPED_TRACE(static_cast<int>(method));
+    expect_solved(a, b, kC, solve(method, stream, op, b, kC));
+  }
+}
+
 EXECUTOR_TEST(LinearSolver, BlockTakesFewerIterations) {
   using T = typename TypeParam::Element;
   const Stream stream(device);

@@ -46,8 +46,8 @@ class CpuLinearWork : public LinearWork<T> {
   struct SmallMemory {
     explicit SmallMemory(std::int64_t k)
         : t(static_cast<std::size_t>(k * k)),
-          vectors(static_cast<std::size_t>(2 * k)),
-          parts{t.data(), vectors.data(), vectors.data() + k} {}
+          vectors(static_cast<std::size_t>(3 * k)),
+          parts{t.data(), vectors.data(), vectors.data() + k, vectors.data() + 2 * k} {}
     std::vector<Number> t;
     std::vector<double> vectors;
     FactorMemory<Number> parts;

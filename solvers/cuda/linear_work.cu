@@ -115,10 +115,9 @@ __global__ void __launch_bounds__(kThreads)
 /// One block. Its matrix stands in shared memory, or where that is too small, in `spare`.
 template <class Number>
 __device__ FactorMemory<Number> factor_memory(double* shared, std::int64_t k, Number* spare) {
-  double* const scale = shared + 32;
-  double* const pivots = scale + k;
-  auto* const own = reinterpret_cast<Number*>(shared + 32 + 2 * k);
-  return {spare != nullptr ? spare : own, scale, pivots};
+  double* const vectors = shared + 32;
+  auto* const own = reinterpret_cast<Number*>(vectors + 3 * k);
+  return {spare != nullptr ? spare : own, vectors, vectors + k, vectors + 2 * k};
 }
 
 template <class Number, class Real>
@@ -198,7 +197,7 @@ class CudaLinearWork : public LinearWork<T> {
   }
 
   std::size_t shared_bytes(bool with_matrix) const {
-    const std::int64_t vectors = (32 + 2 * columns_) * std::int64_t{sizeof(double)};
+    const std::int64_t vectors = (32 + 3 * columns_) * std::int64_t{sizeof(double)};
     const std::int64_t matrix =
         with_matrix ? columns_ * columns_ * std::int64_t{sizeof(Number)} : 0;
     return static_cast<std::size_t>(vectors + matrix);
