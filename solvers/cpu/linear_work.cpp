@@ -1,0 +1,119 @@
+#include "solvers/linear_work.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <vector>
+
+#include "solvers/block_work.hpp"
+#include "solvers/orthogonal_factor.hpp"
+
+namespace lanky::solvers {
+
+namespace {
+
+template <class T>
+class CpuLinearWork : public LinearWork<T> {
+ public:
+  using Real = RealOf<T>;
+
+  CpuLinearWork(std::int64_t rows, std::int64_t columns)
+      : rows_(rows),
+        columns_(columns),
+        partials_(static_cast<std::size_t>(chunks() * columns * kMostSums)) {}
+
+#define LANKY_DEFINE(...)                      \
+  void run(const __VA_ARGS__& work) override { \
+    pass(work);                                \
+  }
+  LANKY_FOR_EACH_LINEAR_PASS(LANKY_DEFINE, Real)
+#undef LANKY_DEFINE
+
+  void run(const BlockStep<Real>& step) override {
+    SmallMemory memory(columns_);
+    block_step(OneThread{}, step, memory.parts);
+  }
+  void run(const BlockFactor<Real>& factor) override {
+    SmallMemory memory(columns_);
+    block_factor(OneThread{}, factor, memory.parts);
+  }
+
+ private:
+  using Number = typename NumberOf<T>::Number;
+  static constexpr int kMostSums = 3;
+  /// Rows that are summed as one, whatever the number of threads, so that bits do not depend on it.
+  static constexpr std::int64_t kChunkRows = 2048;
+
+  struct SmallMemory {
+    explicit SmallMemory(std::int64_t k)
+        : t(static_cast<std::size_t>(k * k)),
+          vectors(static_cast<std::size_t>(3 * k)),
+          parts{t.data(), vectors.data(), vectors.data() + k, vectors.data() + 2 * k} {}
+    std::vector<Number> t;
+    std::vector<double> vectors;
+    FactorMemory<Number> parts;
+  };
+
+  std::int64_t chunks() const {
+    return (rows_ + kChunkRows - 1) / kChunkRows;
+  }
+
+  template <class Pass>
+  void pass(const Pass& work) {
+#pragma omp parallel for schedule(static) if (rows_ * columns_ > 32768)
+    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk)
+      pass_chunk(work, chunk);
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      double sums[kMostSums] = {};
+      for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
+        for (int s = 0; s < Pass::kSums; ++s)
+          sums[s] += partials_[static_cast<std::size_t>((chunk * columns_ + j) * kMostSums + s)];
+      }
+      work.finish(static_cast<int>(j), sums);
+    }
+  }
+
+  /// Row by row, since columns of a row share the lines of memory.
+  template <class Pass>
+  void pass_chunk(const Pass& work, std::int64_t chunk) {
+    using Column = decltype(work.column(0));
+    constexpr int kP = kParts<T>;
+    std::vector<Column> columns;
+    std::vector<double> sums(static_cast<std::size_t>(columns_ * kMostSums));
+    for (std::int64_t j = 0; j < columns_; ++j)
+      columns.push_back(work.column(static_cast<int>(j)));
+    const std::int64_t end = std::min(rows_, (chunk + 1) * kChunkRows);
+    for (std::int64_t i = chunk * kChunkRows; i < end; ++i) {
+      for (std::int64_t j = 0; j < columns_; ++j) {
+        const Column& column = columns[static_cast<std::size_t>(j)];
+        if (!column.active) continue;
+        for (int part = 0; part < kP; ++part) {
+          const int c = static_cast<int>(j) * kP + part;
+          work.apply(column, work.load(column, i, c), i, c,
+                     &sums[static_cast<std::size_t>(j * kMostSums)]);
+        }
+      }
+    }
+    std::copy(sums.begin(), sums.end(), partials_.begin() + chunk * columns_ * kMostSums);
+  }
+
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<double> partials_;  // [chunks, columns, kMostSums]
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<LinearWork<T>> cpu::make_linear_work(const Stream& /*stream*/, std::int64_t rows,
+                                                     std::int64_t columns,
+                                                     Allocator* /*allocator*/) {
+  return std::make_unique<CpuLinearWork<T>>(rows, columns);
+}
+
+#define LANKY_INSTANTIATE(T)                                                                 \
+  template std::unique_ptr<LinearWork<T>> cpu::make_linear_work(const Stream&, std::int64_t, \
+                                                                std::int64_t, Allocator*);
+LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
+
+}  // namespace lanky::solvers
