@@ -25,7 +25,7 @@ struct PassReport {
   double least_pivot;   // of T: the squared sine of a column's angle to all before it
   double least_square;  // |w_i|^2; below 0 where the inner product is not positive definite
   std::int32_t lifted;  // pivots below the roundoff of G, which were replaced by it
-  std::int32_t empty;   // columns of W of length zero, which remain so
+  std::int32_t empty;   // columns of W of length zero, or about, which are zero afterwards
   std::int32_t broken;  // elements that are NaN or Inf
   std::int32_t unused;
 };
@@ -56,6 +56,10 @@ struct OneThread {
   LANKY_HOST_DEVICE static double most(double value) { return value; }
 };
 
+/// Squared lengths up to this count as zero: gram products of such columns underflow.
+template <class Real>
+inline constexpr double kLeastSquare = sizeof(Real) == sizeof(float) ? 0x1p-110 : 0x1p-990;
+
 /// t [w, w] and scale [w] are the team's own memory. Team: threads are numbered from first() on in
 /// steps of step(), and stand in rows() rows of lanes() lanes.
 template <class Number, class Team, class Real>
@@ -71,7 +75,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
   };
   for (std::int64_t i = team.first(); i < p.w; i += team.step()) {
     const double square = real_part(load_number<Number>(gram_w, i * p.w + i));
-    scale[i] = square > 0 ? 1 / std::sqrt(square) : 0;
+    scale[i] = square > kLeastSquare<Real> ? 1 / std::sqrt(square) : 0;
     worst[1] = -square > worst[1] ? -square : worst[1];
     look(load_number<Number>(gram_w, i * p.w + i));
   }
@@ -107,13 +111,16 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     const Number* const pivot_row = t + j * p.w;
     double pivot = real_part(pivot_row[j]);
     const bool none = scale[j] == 0;
+    const bool low = !none && !(pivot > p.roundoff);
     empty += none ? 1 : 0;
-    if (!none && !(pivot > p.roundoff)) ++lifted;
-    if (none || !(pivot > p.roundoff)) pivot = p.roundoff;
+    lifted += low ? 1 : 0;
+    if (none || low) pivot = p.roundoff;
     if (!none && pivot < least) least = pivot;
+    // A replaced pivot eliminates nothing: its row is noise, which would grow from row to row.
+    const double over_pivot = none || low ? 0 : 1 / pivot;
     for (std::int64_t i = j + 1 + team.row(); i < p.w; i += team.rows()) {
       Number* const row = t + i * p.w;
-      const Number factor = (1 / pivot) * conjugate(pivot_row[i]);
+      const Number factor = over_pivot * conjugate(pivot_row[i]);
       for (std::int64_t c = team.lane(); c < p.w; c += team.lanes()) {
         if (c < j || c >= i) {
           row[c] = row[c] - factor * pivot_row[c];
