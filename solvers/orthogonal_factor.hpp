@@ -22,12 +22,13 @@ namespace lanky::solvers {
 /// orthonormal to rounding after the pass.
 struct PassReport {
   double deviation;     // largest |cosine| of the angle of a column of W to another one or to Q's
-  double least_pivot;   // of T: the squared sine of a column's angle to all before it
+  double least_pivot;   // of T up to the first weak column: the squared sine of a column's angle to
+                        // all before it, which rounding may make negative
   double least_square;  // |w_i|^2; below 0 where the inner product is not positive definite
   std::int32_t lifted;  // pivots below the roundoff of G, which were replaced by it
   std::int32_t empty;   // columns of W of length zero, or about, which are zero afterwards
   std::int32_t broken;  // elements that are NaN or Inf
-  std::int32_t unused;
+  std::int32_t first_weak;  // of the lifted and the empty ones; the number of columns: none
 };
 
 /// Matrices are by rows. [Q W] may stand in any order: `q_row` and `w_row` are the first of their
@@ -42,6 +43,14 @@ struct PassOperands {
   Real* coefficients;  // C [q + w, w]
   double roundoff;     // of G, over the lengths of its columns
   PassReport* report;
+
+  // A pass without Q may also give the upper triangular R of W = (W C) R. Such a pass replaces no
+  // pivots: where it would, C and R are NaN.
+  Real* r = nullptr;  // [w, w]: R, times `r_before` where that is not null
+  std::int64_t r_ld = 0;
+  const Real* r_before = nullptr;  // [w, w], tight
+  double shift = 0;                // added to the diagonal of T
+  bool by_columns = false;         // G, C and both R
 };
 
 /// What works on a pass: threads of a block, or the one of a CPU.
@@ -65,8 +74,8 @@ inline constexpr double kLeastSquare = sizeof(Real) == sizeof(float) ? 0x1p-110 
 template <class Number, class Team, class Real>
 LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real>& p, Number* t,
                                        double* scale) {
-  const Real* const gram_q = p.gram + p.q_row * p.w * (sizeof(Number) / sizeof(double));
-  const Real* const gram_w = p.gram + p.w_row * p.w * (sizeof(Number) / sizeof(double));
+  const Real* const gram_q = p.gram + p.q_row * p.w * kNumberParts<Number>;
+  const Real* const gram_w = p.gram + p.w_row * p.w * kNumberParts<Number>;
   double worst[3] = {0, 0, 0};  // deviation, least square negated, broken
   const auto look = [&](Number x) {
     const double square = squared(x);
@@ -99,6 +108,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
                       load_number<Number>(gram_q, row * p.w + l);
     }
     t[e] = both * sum;
+    if (i == l) t[e] = t[e] + number_of<Number>(p.shift);
   }
   for (double& value : worst)
     value = team.most(value);
@@ -107,20 +117,20 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
   double least = 1;
   std::int32_t lifted = 0;
   std::int32_t empty = 0;
+  auto first_weak = static_cast<std::int32_t>(p.w);
   for (std::int64_t j = 0; j < p.w; ++j) {  // alike in all threads
     const Number* const pivot_row = t + j * p.w;
-    double pivot = real_part(pivot_row[j]);
+    const double pivot = real_part(pivot_row[j]);
     const bool none = scale[j] == 0;
-    const bool low = !none && !(pivot > p.roundoff);
+    const bool weak = none || !(pivot > p.roundoff);  // nothing but rounding is left of column j
+    if (weak && first_weak == p.w) first_weak = static_cast<std::int32_t>(j);
     empty += none ? 1 : 0;
-    lifted += low ? 1 : 0;
-    if (none || low) pivot = p.roundoff;
-    if (!none && pivot < least) least = pivot;
-    // A replaced pivot eliminates nothing: its row is noise, which would grow from row to row.
-    const double over_pivot = none || low ? 0 : 1 / pivot;
+    lifted += weak && !none ? 1 : 0;
+    if (pivot < least && (first_weak == p.w || first_weak == j)) least = pivot;
     for (std::int64_t i = j + 1 + team.row(); i < p.w; i += team.rows()) {
       Number* const row = t + i * p.w;
-      const Number factor = over_pivot * conjugate(pivot_row[i]);
+      // Others take nothing of a weak column, whose row is noise: the next pass sees it anew.
+      const Number factor = (weak ? 0 : 1 / pivot) * conjugate(pivot_row[i]);
       for (std::int64_t c = team.lane(); c < p.w; c += team.lanes()) {
         if (c < j || c >= i) {
           row[c] = row[c] - factor * pivot_row[c];
@@ -132,33 +142,49 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     team.wait();  // row j + 1 is complete before it is read as a pivot's
   }
 
+  // By columns, what was read by rows is the conjugate of G: so is all that follows from it.
+  const auto store = [&](Number x, Real* matrix, std::int64_t i, std::int64_t l, std::int64_t ld) {
+    store_number(p.by_columns ? conjugate(x) : x, matrix, p.by_columns ? l * ld + i : i * ld + l);
+  };
+  const bool broken_down = p.r != nullptr && first_weak < p.w;
   // C_W: column l is row l of L^-1, conjugated, over the root of its pivot.
   for (std::int64_t e = team.first(); e < p.w * p.w; e += team.step()) {
     const std::int64_t i = e / p.w;
     const std::int64_t l = e % p.w;
-    Number c = t[e];  // its type's zero, where i > l
-    c = 0.0 * c;
+    auto c = number_of<Number>(0);
     if (i <= l && scale[l] != 0) {
       const double diagonal = real_part(t[l * p.w + l]);
       const double pivot = diagonal > p.roundoff ? diagonal : p.roundoff;
       const double over = scale[i] / std::sqrt(pivot);
-      if (i == l) {
-        if constexpr (sizeof(Number) == sizeof(double)) {
-          c = over;
-        } else {
-          c = {over, 0};
-        }
+      c = i == l ? number_of<Number>(over) : over * conjugate(t[l * p.w + i]);
+    }
+    if (broken_down) c = number_of<Number>(NAN);
+    store(c, p.coefficients + p.w_row * p.w * kNumberParts<Number>, i, l, p.w);
+  }
+  // R is diag(p)^1/2 L^H D^-1; row i of diag(p) L^H is what elimination has left right of pivot i.
+  for (std::int64_t e = team.first(); p.r != nullptr && e < p.w * p.w; e += team.step()) {
+    const std::int64_t i = e / p.w;
+    const std::int64_t l = e % p.w;
+    auto sum = number_of<Number>(0);
+    const double over = 1 / std::sqrt(real_part(t[i * p.w + i]));
+    for (std::int64_t j = p.r_before == nullptr ? l : i; i <= l && j <= l; ++j) {
+      const Number step = (over / scale[j]) * t[i * p.w + j];
+      if (p.r_before == nullptr) {
+        sum = step;
       } else {
-        c = over * conjugate(t[l * p.w + i]);
+        const Number before =
+            load_number<Number>(p.r_before, p.by_columns ? l * p.w + j : j * p.w + l);
+        sum = sum + step * (p.by_columns ? conjugate(before) : before);
       }
     }
-    store_number(c, p.coefficients, (p.w_row + i) * p.w + l);
+    if (i == l) sum = number_of<Number>(real_part(sum));
+    store(broken_down ? number_of<Number>(NAN) : sum, p.r, i, l, p.r_ld);
   }
   team.wait();  // C_W is there
   for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
     const std::int64_t row = e / p.w;
     const std::int64_t l = e % p.w;
-    Number sum = 0.0 * load_number<Number>(gram_q, e);
+    auto sum = number_of<Number>(0);
     for (std::int64_t i = 0; i <= l; ++i) {
       sum = sum - load_number<Number>(gram_q, row * p.w + i) *
                       load_number<Number>(p.coefficients, (p.w_row + i) * p.w + l);
@@ -166,7 +192,8 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     store_number(sum, p.coefficients, (p.q_row + row) * p.w + l);
   }
   if (team.first() == 0) {
-    *p.report = {std::sqrt(worst[0]), least, -worst[1], lifted, empty, worst[2] > 0 ? 1 : 0, 0};
+    *p.report = {std::sqrt(worst[0]),  least,     -worst[1], lifted, empty,
+                 worst[2] > 0 ? 1 : 0, first_weak};
   }
 }
 
