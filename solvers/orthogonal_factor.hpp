@@ -161,6 +161,12 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     if (broken_down) c = number_of<Number>(NAN);
     store(c, p.coefficients + p.w_row * p.w * kNumberParts<Number>, i, l, p.w);
   }
+  team.wait();  // C_W is there
+  if (p.r != nullptr) {
+    for (std::int64_t j = team.first(); j < p.w; j += team.step())
+      scale[j] = scale[j] == 0 ? 0 : 1 / scale[j];  // the column's length
+    team.wait();                                    // all lengths are there
+  }
   // R is diag(p)^1/2 L^H D^-1; row i of diag(p) L^H is what elimination has left right of pivot i.
   for (std::int64_t e = team.first(); p.r != nullptr && e < p.w * p.w; e += team.step()) {
     const std::int64_t i = e / p.w;
@@ -168,7 +174,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     auto sum = number_of<Number>(0);
     const double over = 1 / std::sqrt(real_part(t[i * p.w + i]));
     for (std::int64_t j = p.r_before == nullptr ? l : i; i <= l && j <= l; ++j) {
-      const Number step = (over / scale[j]) * t[i * p.w + j];
+      const Number step = (over * scale[j]) * t[i * p.w + j];
       if (p.r_before == nullptr) {
         sum = step;
       } else {
@@ -180,7 +186,6 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     if (i == l) sum = number_of<Number>(real_part(sum));
     store(broken_down ? number_of<Number>(NAN) : sum, p.r, i, l, p.r_ld);
   }
-  team.wait();  // C_W is there
   for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
     const std::int64_t row = e / p.w;
     const std::int64_t l = e % p.w;
