@@ -146,7 +146,7 @@ SvdOutcome<T> solve(SvdWork<T>& work) {
   const SvdOptions& options = work.options;
   const bool randomized = options.method == SvdMethod::randomized;
   const std::int64_t least =
-      randomized ? options.k + options.oversampling : golub_kahan_columns<T>(options);
+      randomized ? options.k + options.oversampling : golub_kahan_columns(options);
   if (work.a.cols() > least) return randomized ? randomized_svd(work) : golub_kahan_svd(work);
   SvdOutcome<T> outcome{whole_triplets(work), {}, SolverStatus::converged, 0};
   outcome.residuals = residuals_of(work, outcome.triplets);

@@ -21,7 +21,6 @@ template <class T>
 SvdOutcome<T> randomized_svd(SvdWork<T>& work);
 
 /// Columns that the bases of Golub-Kahan need A to have; smaller problems are solved whole.
-template <class T>
 std::int64_t golub_kahan_columns(const SvdOptions& options);
 template <class T>
 SvdOutcome<T> golub_kahan_svd(SvdWork<T>& work);

@@ -54,9 +54,9 @@ bool SvdWork<T>::report(int iteration, std::int64_t converged, double residual) 
 }
 
 template <class T>
-Basis<T>::Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity)
+Basis<T>::Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity, std::int64_t at_once)
     : work_(*work.work),
-      room_(std::min(capacity, kMostAtOnce)),
+      room_(std::min(capacity, at_once)),
       matrix_(work.stream, rows, room_ + capacity, Layout::row, 0, work.options.allocator),
       orthogonalizer_(work.stream, work_, work.products, LinearOperator<T>(), rows, room_, capacity,
                       work.options.allocator) {}

@@ -54,8 +54,9 @@ struct Triplets {
 template <class T>
 class Basis {
  public:
-  /// Of up to `capacity` columns.
-  Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity);
+  /// Of up to `capacity` columns, of which up to `at_once` are made orthonormal together: so many
+  /// more columns take memory.
+  Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity, std::int64_t at_once = 64);
 
   std::int64_t size() const noexcept { return size_; }
   void clear() noexcept { size_ = 0; }
@@ -72,8 +73,6 @@ class Basis {
   void append(MatrixView<const T> x, double scale = 1);
 
  private:
-  static constexpr std::int64_t kMostAtOnce = 128;  // columns of a pass
-
   BlockWork<T>& work_;
   std::int64_t room_;
   Matrix<T> matrix_;  // [rows, room_ + capacity]
