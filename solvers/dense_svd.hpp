@@ -8,7 +8,7 @@
 
 namespace lanky::solvers {
 
-/// A [m, n] = left diag(values) right^H, values descending, min(m, n) of them.
+/// A [n, n] = left diag(values) right^H, values descending.
 template <class W>
 struct SmallSvd {
   std::vector<double> values;

@@ -84,7 +84,7 @@ class GolubKahan {
   SmallSvd<W> svd_;  // of B, when it was last looked at
   std::vector<double> residuals_;
   std::vector<double> confirmed_;  // values that a random block is to confirm
-  bool confirming_ = false;
+  bool first_cycle_ = true;
   int refreshes_ = 0;
   int iteration_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
@@ -173,7 +173,6 @@ void GolubKahan<T>::restart() {
 template <class T>
 void GolubKahan<T>::confirm() {
   confirmed_.assign(svd_.values.begin(), svd_.values.begin() + k_);
-  confirming_ = true;
   rotate_v(k_, 0);
   rotate_u(k_);
   work_.work->fill_random(work_.options.seed + static_cast<std::uint64_t>(iteration_), 0,
@@ -243,33 +242,32 @@ SvdOutcome<T> GolubKahan<T>::outcome() {
 
 template <class T>
 SvdOutcome<T> GolubKahan<T>::run() {
-  constexpr int kEvery = 4;  // iterations, of which the last looks at B
+  constexpr int kEvery = 4;  // iterations of the first cycle, of which the last looks at B
   constexpr int kMostRefreshes = 2;
   work_.work->fill_random(work_.options.seed, 0, v_.next(kBlock));
   v_.append(kBlock);
-  int since = 0;
   while (true) {
     step();
     ++iteration_;
-    ++since;
     if (u_.size() < k_) continue;
-    if (since < kEvery && !full() && iteration_ < work_.options.max_iterations) continue;
-    since = 0;
+    // The triplets of a large B take as long as several steps: later cycles look at their end.
+    const bool look = full() || (first_cycle_ && iteration_ % kEvery == 0);
+    if (!look && iteration_ < work_.options.max_iterations) continue;
     decompose();
     const bool all = converged();
     if (done_) return outcome();
-    if (all && confirming_ && !full()) continue;  // the random block has not come far
-    if (full()) confirming_ = false;
-    if (all && !confirmed()) {
+    if (!all && !full()) continue;
+    first_cycle_ = false;
+    if (!all) {
+      restart();
+    } else if (!confirmed()) {
       confirm();
-    } else if (all) {
+    } else {
       SvdOutcome<T> result = outcome();
       if (count_converged(result.triplets.values, result.residuals, work_.tolerance) == k_ ||
           refreshes_ == kMostRefreshes)
         return result;
       refresh();
-    } else if (full()) {
-      restart();
     }
   }
 }

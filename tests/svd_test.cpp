@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "solvers/dense_svd.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
 
@@ -202,7 +203,7 @@ void expect_triplets(const CsrMatrix<T>& a, const SvdResult<T>& result,
                      std::vector<double> expected, double within) {
   std::sort(expected.rbegin(), expected.rend());
   const double largest = expected.front();
-  const double roundings = kDouble<T> ? 1e-14 : 5e-6;
+  const double roundings = kDouble<T> ? 4e-14 : 5e-6;
   EXPECT_EQ(result.u.view().rows, a.rows);
   EXPECT_EQ(result.v.view().rows, a.cols);
   EXPECT_LT(deviation(result.u), roundings);
@@ -238,6 +239,50 @@ std::vector<double> geometric(std::size_t count, double ratio) {
   for (std::size_t i = 0; i < count; ++i)
     values.push_back(std::pow(ratio, static_cast<double>(i)));
   return values;
+}
+
+/// Values as expected, and triplets that are the matrix.
+template <class W>
+void expect_small_svd(const std::vector<double>& values) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const auto rows = static_cast<std::size_t>(n);
+  const std::vector<W> dense = with_values<W>(values, rows, rows);
+  lanky::solvers::SmallMatrix<W> a(n, n);
+  for (std::int64_t e = 0; e < n * n; ++e)
+    a(e / n, e % n) = dense[static_cast<std::size_t>(e)];
+  const auto svd = lanky::solvers::small_svd(a);
+  double worst = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    EXPECT_NEAR(svd.values[static_cast<std::size_t>(i)], values[static_cast<std::size_t>(i)],
+                1e-14 * values[0]);
+    for (std::int64_t j = 0; j < n; ++j) {
+      W rest = a(i, j);
+      W left = i == j ? -1 : 0;
+      W right = left;
+      for (std::int64_t l = 0; l < n; ++l) {
+        rest -=
+            svd.values[static_cast<std::size_t>(l)] * svd.left(i, l) * conjugate(svd.right(j, l));
+        left += conjugate(svd.left(l, i)) * svd.left(l, j);
+        right += conjugate(svd.right(l, i)) * svd.right(l, j);
+      }
+      worst = std::max(
+          {worst, std::abs(rest) / std::max(values[0], 1e-300), std::abs(left), std::abs(right)});
+    }
+  }
+  EXPECT_LT(worst, 4e-14);
+}
+
+TEST(SmallSvd, OfEqualGradedAndNoValues) {
+  std::vector<double> steps(100, 1.0);
+  std::fill(steps.begin() + 40, steps.end(), 1e-3);
+  std::fill(steps.begin() + 70, steps.end(), 0.0);
+  for (const std::vector<double>& values :
+       {geometric(1, 1), geometric(120, 0.9), geometric(60, 0.3), geometric(30, 1e-3), steps,
+        std::vector<double>(50, 1e150), std::vector<double>(9, 0.0)}) {
+    SCOPED_TRACE(::testing::Message() << values.size() << " to " << values.back());
+    expect_small_svd<double>(values);
+    expect_small_svd<std::complex<double>>(values);
+  }
 }
 
 template <class T>
