@@ -49,6 +49,18 @@ LANKY_HOST_DEVICE inline double squared(ComplexNumber x) {
   return x.re * x.re + x.im * x.im;
 }
 
+/// A real number as any other.
+template <class Number>
+LANKY_HOST_DEVICE Number number_of(double real) {
+  if constexpr (std::is_same_v<Number, double>) {
+    return real;
+  } else {
+    return {real, 0};
+  }
+}
+template <class Number>
+inline constexpr int kNumberParts = sizeof(Number) / sizeof(double);
+
 /// Element `place` of a matrix whose parts are of type Real.
 template <class Number, class Real>
 LANKY_HOST_DEVICE Number load_number(const Real* parts, std::int64_t place) {

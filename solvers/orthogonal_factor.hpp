@@ -22,12 +22,13 @@ namespace lanky::solvers {
 /// orthonormal to rounding after the pass.
 struct PassReport {
   double deviation;     // largest |cosine| of the angle of a column of W to another one or to Q's
-  double least_pivot;   // of T: the squared sine of a column's angle to all before it
+  double least_pivot;   // of T up to the first weak column: the squared sine of a column's angle to
+                        // all before it, which rounding may make negative
   double least_square;  // |w_i|^2; below 0 where the inner product is not positive definite
   std::int32_t lifted;  // pivots below the roundoff of G, which were replaced by it
-  std::int32_t empty;   // columns of W of length zero, which remain so
+  std::int32_t empty;   // columns of W of length zero, or about, which are zero afterwards
   std::int32_t broken;  // elements that are NaN or Inf
-  std::int32_t unused;
+  std::int32_t first_weak;  // of the lifted and the empty ones; the number of columns: none
 };
 
 /// Matrices are by rows. [Q W] may stand in any order: `q_row` and `w_row` are the first of their
@@ -42,6 +43,14 @@ struct PassOperands {
   Real* coefficients;  // C [q + w, w]
   double roundoff;     // of G, over the lengths of its columns
   PassReport* report;
+
+  // A pass without Q may also give the upper triangular R of W = (W C) R. Such a pass replaces no
+  // pivots: where it would, C and R are NaN.
+  Real* r = nullptr;  // [w, w]: R, times `r_before` where that is not null
+  std::int64_t r_ld = 0;
+  const Real* r_before = nullptr;  // [w, w], tight
+  double shift = 0;                // added to the diagonal of T
+  bool by_columns = false;         // G, C and both R
 };
 
 /// What works on a pass: threads of a block, or the one of a CPU.
@@ -56,13 +65,17 @@ struct OneThread {
   LANKY_HOST_DEVICE static double most(double value) { return value; }
 };
 
+/// Squared lengths up to this count as zero: gram products of such columns underflow.
+template <class Real>
+inline constexpr double kLeastSquare = sizeof(Real) == sizeof(float) ? 0x1p-110 : 0x1p-990;
+
 /// t [w, w] and scale [w] are the team's own memory. Team: threads are numbered from first() on in
 /// steps of step(), and stand in rows() rows of lanes() lanes.
 template <class Number, class Team, class Real>
 LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real>& p, Number* t,
                                        double* scale) {
-  const Real* const gram_q = p.gram + p.q_row * p.w * (sizeof(Number) / sizeof(double));
-  const Real* const gram_w = p.gram + p.w_row * p.w * (sizeof(Number) / sizeof(double));
+  const Real* const gram_q = p.gram + p.q_row * p.w * kNumberParts<Number>;
+  const Real* const gram_w = p.gram + p.w_row * p.w * kNumberParts<Number>;
   double worst[3] = {0, 0, 0};  // deviation, least square negated, broken
   const auto look = [&](Number x) {
     const double square = squared(x);
@@ -71,7 +84,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
   };
   for (std::int64_t i = team.first(); i < p.w; i += team.step()) {
     const double square = real_part(load_number<Number>(gram_w, i * p.w + i));
-    scale[i] = square > 0 ? 1 / std::sqrt(square) : 0;
+    scale[i] = square > kLeastSquare<Real> ? 1 / std::sqrt(square) : 0;
     worst[1] = -square > worst[1] ? -square : worst[1];
     look(load_number<Number>(gram_w, i * p.w + i));
   }
@@ -95,6 +108,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
                       load_number<Number>(gram_q, row * p.w + l);
     }
     t[e] = both * sum;
+    if (i == l) t[e] = t[e] + number_of<Number>(p.shift);
   }
   for (double& value : worst)
     value = team.most(value);
@@ -103,15 +117,16 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
   double least = 1;
   std::int32_t lifted = 0;
   std::int32_t empty = 0;
+  auto first_weak = static_cast<std::int32_t>(p.w);
   for (std::int64_t j = 0; j < p.w; ++j) {  // alike in all threads
     const Number* const pivot_row = t + j * p.w;
-    double pivot = real_part(pivot_row[j]);
+    const double pivot = real_part(pivot_row[j]);
     const bool none = scale[j] == 0;
     const bool weak = none || !(pivot > p.roundoff);  // nothing but rounding is left of column j
+    if (weak && first_weak == p.w) first_weak = static_cast<std::int32_t>(j);
     empty += none ? 1 : 0;
     lifted += weak && !none ? 1 : 0;
-    if (weak) pivot = p.roundoff;
-    if (!none && pivot < least) least = pivot;
+    if (pivot < least && (first_weak == p.w || first_weak == j)) least = pivot;
     for (std::int64_t i = j + 1 + team.row(); i < p.w; i += team.rows()) {
       Number* const row = t + i * p.w;
       // Others take nothing of a weak column, whose row is noise: the next pass sees it anew.
@@ -127,33 +142,54 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     team.wait();  // row j + 1 is complete before it is read as a pivot's
   }
 
+  // By columns, what was read by rows is the conjugate of G: so is all that follows from it.
+  const auto store = [&](Number x, Real* matrix, std::int64_t i, std::int64_t l, std::int64_t ld) {
+    store_number(p.by_columns ? conjugate(x) : x, matrix, p.by_columns ? l * ld + i : i * ld + l);
+  };
+  const bool broken_down = p.r != nullptr && first_weak < p.w;
   // C_W: column l is row l of L^-1, conjugated, over the root of its pivot.
   for (std::int64_t e = team.first(); e < p.w * p.w; e += team.step()) {
     const std::int64_t i = e / p.w;
     const std::int64_t l = e % p.w;
-    Number c = t[e];  // its type's zero, where i > l
-    c = 0.0 * c;
+    auto c = number_of<Number>(0);
     if (i <= l && scale[l] != 0) {
       const double diagonal = real_part(t[l * p.w + l]);
       const double pivot = diagonal > p.roundoff ? diagonal : p.roundoff;
       const double over = scale[i] / std::sqrt(pivot);
-      if (i == l) {
-        if constexpr (sizeof(Number) == sizeof(double)) {
-          c = over;
-        } else {
-          c = {over, 0};
-        }
-      } else {
-        c = over * conjugate(t[l * p.w + i]);
-      }
+      c = i == l ? number_of<Number>(over) : over * conjugate(t[l * p.w + i]);
     }
-    store_number(c, p.coefficients, (p.w_row + i) * p.w + l);
+    if (broken_down) c = number_of<Number>(NAN);
+    store(c, p.coefficients + p.w_row * p.w * kNumberParts<Number>, i, l, p.w);
   }
   team.wait();  // C_W is there
+  if (p.r != nullptr) {
+    for (std::int64_t j = team.first(); j < p.w; j += team.step())
+      scale[j] = scale[j] == 0 ? 0 : 1 / scale[j];  // the column's length
+    team.wait();                                    // all lengths are there
+  }
+  // R is diag(p)^1/2 L^H D^-1; row i of diag(p) L^H is what elimination has left right of pivot i.
+  for (std::int64_t e = team.first(); p.r != nullptr && e < p.w * p.w; e += team.step()) {
+    const std::int64_t i = e / p.w;
+    const std::int64_t l = e % p.w;
+    auto sum = number_of<Number>(0);
+    const double over = 1 / std::sqrt(real_part(t[i * p.w + i]));
+    for (std::int64_t j = p.r_before == nullptr ? l : i; i <= l && j <= l; ++j) {
+      const Number step = (over * scale[j]) * t[i * p.w + j];
+      if (p.r_before == nullptr) {
+        sum = step;
+      } else {
+        const Number before =
+            load_number<Number>(p.r_before, p.by_columns ? l * p.w + j : j * p.w + l);
+        sum = sum + step * (p.by_columns ? conjugate(before) : before);
+      }
+    }
+    if (i == l) sum = number_of<Number>(real_part(sum));
+    store(broken_down ? number_of<Number>(NAN) : sum, p.r, i, l, p.r_ld);
+  }
   for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
     const std::int64_t row = e / p.w;
     const std::int64_t l = e % p.w;
-    Number sum = 0.0 * load_number<Number>(gram_q, e);
+    auto sum = number_of<Number>(0);
     for (std::int64_t i = 0; i <= l; ++i) {
       sum = sum - load_number<Number>(gram_q, row * p.w + i) *
                       load_number<Number>(p.coefficients, (p.w_row + i) * p.w + l);
@@ -161,7 +197,8 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     store_number(sum, p.coefficients, (p.q_row + row) * p.w + l);
   }
   if (team.first() == 0) {
-    *p.report = {std::sqrt(worst[0]), least, -worst[1], lifted, empty, worst[2] > 0 ? 1 : 0, 0};
+    *p.report = {std::sqrt(worst[0]),  least,     -worst[1], lifted, empty,
+                 worst[2] > 0 ? 1 : 0, first_weak};
   }
 }
 

@@ -70,9 +70,13 @@ void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side
 template <class T>
 Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from) {
   constexpr int kMostPasses = 12;
-  for (int i = 0; i < kMostPasses; ++i) {
+  constexpr int kPatience = 3;  // passes that make noise of dependent columns independent
+  for (int i = 1; i <= kMostPasses; ++i) {
     from = pass(matrix, blocks, from, report_.data());
-    if (accept(report_.to_host().front(), matrix, blocks, from)) return from;
+    const PassReport report = report_.to_host().front();
+    if (accept(report, matrix, blocks, from)) return from;
+    // Columns of few rows have no noise. A pass leaves a column short whose pivot it has replaced.
+    if (report.lifted > 0 && i % kPatience == 0) fill_short(matrix, blocks, from, 0.5);
   }
   throw Error(ErrorCode::invalid_argument,
               concat(blocks.w, " vectors could not be made orthonormal to ", blocks.q,
@@ -91,16 +95,20 @@ bool Orthogonalizer<T>::accept(const PassReport& report, MatrixView<T> matrix, c
     throw Error(ErrorCode::invalid_argument,
                 concat("B is not positive definite: x^H B x = ", report.least_square));
   }
-  if (report.empty > 0) {  // which ones, their lengths tell
-    const MatrixView<T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
-    work_.dots(read_only(w), read_only(w), squares_.data());
-    const std::vector<double> squares = squares_.to_host();
-    for (std::int64_t j = 0; j < blocks.w; ++j) {
-      if (squares[static_cast<std::size_t>(j)] == 0)
-        work_.fill_random(0x5eed + ++fills_, j, columns_of(w, j, 1));
-    }
-  }
+  if (report.empty > 0) fill_short(matrix, blocks, side, 0);
   return report.deviation < kNear && report.lifted == 0 && report.empty == 0;
+}
+
+template <class T>
+void Orthogonalizer<T>::fill_short(MatrixView<T> matrix, const Blocks& blocks, Side side,
+                                   double square) {
+  const MatrixView<T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
+  work_.dots(read_only(w), read_only(w), squares_.data());
+  const std::vector<double> squares = squares_.to_host();
+  for (std::int64_t j = 0; j < blocks.w; ++j) {
+    if (squares[static_cast<std::size_t>(j)] <= square)
+      work_.fill_random(0x5eed + ++fills_, j, columns_of(w, j, 1));
+  }
 }
 
 #define LANKY_INSTANTIATE(T) template class Orthogonalizer<T>;

@@ -70,6 +70,8 @@ class Orthogonalizer {
   static constexpr double kNear = 0.1;
 
  private:
+  /// Makes columns of W random whose squared lengths are no more than `square`.
+  void fill_short(MatrixView<T> matrix, const Blocks& blocks, Side side, double square);
   /// C of a pass, from what `gram_` is of Q and W of `side`.
   void factor(MatrixView<T> matrix, const Blocks& blocks, Side side, PassReport* report);
   MatrixView<T> square(Buffer<T>& buffer, const Blocks& blocks) {

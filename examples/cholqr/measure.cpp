@@ -1,7 +1,10 @@
 #include "examples/cholqr/measure.hpp"
 
 #include <lanky/buffer.hpp>
+#include <lanky/cholesky_qr.hpp>
 #include <lanky/error.hpp>
+#include <memory>
+#include <string>
 
 #include "examples/cholqr/cholqr.hpp"
 #include "examples/cholqr/vendor_qr.hpp"
@@ -37,11 +40,17 @@ Outcome judged(const Stream& stream, const char* contestant, TallWork<T>& judge,
 
 template <class T>
 std::vector<Outcome> measure(const Stream& stream, const Case& tall) {
-  CholeskyQr<T> qr(stream, tall.m, tall.n, tall.shifted);
+  if (tall.n > kMostColumns) {
+    throw Error(ErrorCode::invalid_argument,
+                "A is " + std::to_string(tall.m) + " x " + std::to_string(tall.n) + "; at most " +
+                    std::to_string(kMostColumns) + " columns are judged");
+  }
+  CholeskyQr<T> qr(stream, tall.m, tall.n, {.shifted = tall.shifted});
   Matrix<T> a(stream, tall.m, tall.n);
   Matrix<T> q(stream, tall.m, tall.n);
   Matrix<T> r(stream, tall.n, tall.n);
-  TallWork<T>& work = qr.work();
+  const std::unique_ptr<TallWork<T>> own = make_tall_work<T>(stream);
+  TallWork<T>& work = *own;
   fill_conditioned(stream, work, tall.condition, tall.seed, q.view(), a.view());
 
   const std::function<void()> run = [&] { qr.run(a.view(), q.view(), r.view()); };
@@ -75,7 +84,7 @@ std::vector<Outcome> measure(const Stream& stream, const Case& tall) {
   };
   if (stream.device().is_cuda()) {
     compete("cusolver", [&] { vendor->householder(); });
-    compete("cublas-cholqr2", [&] { vendor->cholesky(work); });
+    compete("cublas-cholqr2", [&] { vendor->cholesky(); });
   }
   const std::vector<double> ms = median_ms(stream, tall.rounds, works);
   for (std::size_t c = 0; c < outcomes.size(); ++c)

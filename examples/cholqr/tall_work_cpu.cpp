@@ -1,5 +1,4 @@
-#include <limits>
-#include <vector>
+#include <cmath>
 
 #include "examples/cholqr/tall_work.hpp"
 #include "examples/support/uniform.hpp"
@@ -16,40 +15,6 @@ class CpuTallWork : public TallWork<T> {
       for (std::int64_t i = 0; i < matrix.rows; ++i)
         matrix.data[i + j * matrix.ld] = static_cast<T>(2 * uniform(seed, i + j * matrix.rows) - 1);
     }
-  }
-
-  void factor(const Stream& /*stream*/, const FactorStep<T>& step) override {
-    const std::int64_t n = step.n;
-    if (step.pass == 1) *step.breakdown = {};
-    std::vector<double> work(static_cast<std::size_t>(n * n));
-    double trace = 0;
-    for (std::int64_t j = 0; j < n; ++j)
-      trace += static_cast<double>(step.gram[j + j * n]);
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t c = i; c < n; ++c)
-        work[at(i, c, n)] = static_cast<double>(step.gram[i + c * n]);
-      work[at(i, i, n)] += step.shift * trace;
-    }
-    std::vector<double> diagonal;
-    for (std::int64_t j = 0; j < n; ++j)
-      diagonal.push_back(work[at(j, j, n)]);
-    for (std::int64_t j = 0; j < n; ++j) {
-      const double pivot = work[at(j, j, n)];
-      const double whole = diagonal[static_cast<std::size_t>(j)];
-      if (!(pivot > static_cast<double>(n) * step.roundoff * whole)) {
-        if (step.breakdown->pass == 0)
-          *step.breakdown = {step.pass, static_cast<std::int32_t>(j), pivot, whole};
-        work.assign(work.size(), std::numeric_limits<double>::quiet_NaN());
-        break;
-      }
-      for (std::int64_t i = j + 1; i < n; ++i) {
-        const EliminationRow row{&work[at(i, 0, n)], &work[at(j, 0, n)], i, j};
-        const double factor = row.pivot[i] / pivot;
-        for (std::int64_t c = 0; c < n; ++c)
-          row.eliminate(factor, c);
-      }
-    }
-    write(step, work);
   }
 
   double orthogonality(const Stream& /*stream*/, MatrixView<const T> q) override {
@@ -82,31 +47,6 @@ class CpuTallWork : public TallWork<T> {
       }
     }
     return std::sqrt(difference / whole);
-  }
-
- private:
-  static std::size_t at(std::int64_t row, std::int64_t col, std::int64_t n) {
-    return static_cast<std::size_t>(row * n + col);
-  }
-
-  static void write(const FactorStep<T>& step, const std::vector<double>& work) {
-    const std::int64_t n = step.n;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double root = std::sqrt(work[at(i, i, n)]);
-      for (std::int64_t c = 0; c < n; ++c) {
-        const double element = work[at(i, c, n)];
-        step.r_step[i + c * n] = static_cast<T>(c < i ? 0 : element / root);
-        step.inverse[c + i * n] = static_cast<T>(c > i ? 0 : (c == i ? 1 : element) / root);
-        double total = c < i ? 0 : element / root;
-        if (step.r_before != nullptr && c >= i) {
-          double sum = 0;
-          for (std::int64_t l = i; l <= c; ++l)
-            sum += work[at(i, l, n)] * static_cast<double>(step.r_before[l + c * n]);
-          total = sum / root;
-        }
-        step.r_total[i + c * n] = static_cast<T>(total);
-      }
-    }
   }
 };
 

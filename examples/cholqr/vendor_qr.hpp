@@ -1,11 +1,10 @@
 // The same factorization by NVIDIA's libraries, in place on a copy of A[m, n].
 #pragma once
 
+#include <cstdint>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <memory>
-
-#include "examples/cholqr/tall_work.hpp"
 
 namespace lanky::examples::cholqr {
 
@@ -19,8 +18,8 @@ class VendorQr {
   /// Householder: cuSOLVER's geqrf and orgqr.
   virtual void householder() = 0;
   /// CholeskyQR2 as lanky's, with products by cuBLAS's gemm (its syrk takes up to a hundred times
-  /// as long); the small factors by `work`.
-  virtual void cholesky(TallWork<T>& work) = 0;
+  /// as long), small factors by cuSOLVER's potrf, their inverses and products by cuBLAS.
+  virtual void cholesky() = 0;
 
   virtual MatrixView<const T> q() const = 0;
   virtual MatrixView<const T> r() const = 0;

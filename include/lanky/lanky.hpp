@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lanky/buffer.hpp>
+#include <lanky/cholesky_qr.hpp>
 #include <lanky/csr.hpp>
 #include <lanky/dense.hpp>
 #include <lanky/device.hpp>

@@ -10,6 +10,7 @@
 #include <lanky/view.hpp>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace lanky::inline v1 {
@@ -114,6 +115,25 @@ LinearOperator<T> make_operator(const Stream& stream, const CsrView<T>& a, std::
   options.expected_columns = columns;
   options.expected_layout = Layout::row;
   return LinearOperator<T>(std::make_shared<const SparsePlan<T>>(stream, a, options));
+}
+
+/// The same with a second plan, of A^H, which svds() needs. `options.op` may be trans for real
+/// types alone. Throws Error: unsupported (trans of a complex type, whose adjoint no plan holds),
+/// and as SparsePlan's constructor.
+template <class T>
+LinearOperator<T> make_operator_with_adjoint(const Stream& stream, const CsrView<T>& a,
+                                             std::int64_t columns, SparseOptions options = {}) {
+  if (options.op == Op::trans && !std::is_floating_point_v<T>) {
+    throw Error(ErrorCode::unsupported,
+                "the adjoint of a complex matrix's transpose; Op::none and Op::conj_trans have "
+                "adjoints");
+  }
+  options.expected_columns = columns;
+  options.expected_layout = Layout::row;
+  auto plan = std::make_shared<const SparsePlan<T>>(stream, a, options);
+  options.op = options.op == Op::none ? Op::conj_trans : Op::none;
+  auto adjoint = std::make_shared<const SparsePlan<T>>(stream, a, options);
+  return LinearOperator<T>(std::move(plan), std::move(adjoint));
 }
 
 }  // namespace lanky::inline v1

@@ -1,13 +1,16 @@
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
+#include <algorithm>
 #include <lanky/buffer.hpp>
+#include <lanky/error.hpp>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "examples/cholqr/cholqr.hpp"
 #include "examples/cholqr/vendor_qr.hpp"
 #include "examples/support/cuda_status.hpp"
 
@@ -24,7 +27,11 @@ struct Calls<double> {
   static constexpr auto kGeqrf = cusolverDnDgeqrf;
   static constexpr auto kOrgqrSize = cusolverDnDorgqr_bufferSize;
   static constexpr auto kOrgqr = cusolverDnDorgqr;
+  static constexpr auto kPotrfSize = cusolverDnDpotrf_bufferSize;
+  static constexpr auto kPotrf = cusolverDnDpotrf;
   static constexpr auto kGemm = cublasDgemm;
+  static constexpr auto kTrsm = cublasDtrsm;
+  static constexpr auto kTrmm = cublasDtrmm;
 };
 template <>
 struct Calls<float> {
@@ -32,7 +39,11 @@ struct Calls<float> {
   static constexpr auto kGeqrf = cusolverDnSgeqrf;
   static constexpr auto kOrgqrSize = cusolverDnSorgqr_bufferSize;
   static constexpr auto kOrgqr = cusolverDnSorgqr;
+  static constexpr auto kPotrfSize = cusolverDnSpotrf_bufferSize;
+  static constexpr auto kPotrf = cusolverDnSpotrf;
   static constexpr auto kGemm = cublasSgemm;
+  static constexpr auto kTrsm = cublasStrsm;
+  static constexpr auto kTrmm = cublasStrmm;
 };
 
 struct SolverCloser {
@@ -60,12 +71,11 @@ class CudaVendorQr : public VendorQr<T> {
         between_(stream, m, n),
         r_(stream, n, n),
         g_(stream, n, n),
-        r_step_(stream, n, n),
         r_before_(stream, n, n),
         inverse_(stream, n, n),
         tau_(stream, n),
-        infos_(stream, 2),
-        breakdown_(stream, 1),
+        identity_(stream, n * n),
+        infos_(stream, 4),
         workspace_(stream, 0) {
     const CurrentDevice current(stream.device());
     cusolverDnHandle_t solver = nullptr;
@@ -82,9 +92,16 @@ class CudaVendorQr : public VendorQr<T> {
     check_vendor(Calls<T>::kGeqrfSize(solver, m_, n_, q, m_, &geqrf_size), "geqrf_bufferSize");
     check_vendor(Calls<T>::kOrgqrSize(solver, m_, n_, n_, q, m_, tau_.data(), &orgqr_size),
                  "orgqr_bufferSize");
-    workspace_ = Buffer<T>(stream, std::max(geqrf_size, orgqr_size));
+    int potrf_size = 0;
+    check_vendor(Calls<T>::kPotrfSize(solver, CUBLAS_FILL_MODE_UPPER, n_, g_.buffer().data(), n_,
+                                      &potrf_size),
+                 "potrf_bufferSize");
+    workspace_ = Buffer<T>(stream, std::max({geqrf_size, orgqr_size, potrf_size}));
+    std::vector<T> identity(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < n; ++i)
+      identity[static_cast<std::size_t>(i + i * n)] = T{1};
+    identity_.copy_from(identity);
     infos_.fill_zero();
-    breakdown_.fill_zero();
     r_.buffer().fill_zero();
   }
 
@@ -111,30 +128,40 @@ class CudaVendorQr : public VendorQr<T> {
                  "orgqr");
   }
 
-  void cholesky(TallWork<T>& work) override {
+  void cholesky() override {
     const CurrentDevice current(stream_.device());
     const T one{1};
     const T zero{0};
     T* source = q_.buffer().data();
     T* target = between_.buffer().data();
-    for (int pass = 1; pass <= 2; ++pass) {
+    T* const g = g_.buffer().data();
+    T* const inverse = inverse_.buffer().data();
+    const T* before = identity_.data();
+    for (int pass = 0; pass < 2; ++pass) {
+      T* const total = (pass == 0 ? r_before_ : r_).buffer().data();
       check_vendor(Calls<T>::kGemm(blas_.get(), CUBLAS_OP_T, CUBLAS_OP_N, n_, n_, m_, &one, source,
-                                   m_, source, m_, &zero, g_.buffer().data(), n_),
+                                   m_, source, m_, &zero, g, n_),
                    "gemm");
-      work.factor(stream_, {.n = n_,
-                            .gram = g_.buffer().data(),
-                            .shift = 0,
-                            .roundoff = unit_roundoff(kDType<T>),
-                            .pass = pass,
-                            .r_before = pass == 1 ? nullptr : r_before_.buffer().data(),
-                            .r_step = r_step_.buffer().data(),
-                            .r_total = (pass == 1 ? r_before_ : r_).buffer().data(),
-                            .inverse = inverse_.buffer().data(),
-                            .breakdown = breakdown_.data()});
+      check_vendor(
+          Calls<T>::kPotrf(solver_.get(), CUBLAS_FILL_MODE_UPPER, n_, g, n_, workspace_.data(),
+                           static_cast<int>(workspace_.size()), infos_.data() + kPotrfInfo + pass),
+          "potrf");
+      check_cuda(cudaMemcpyAsync(inverse, identity_.data(), sizeof(T) * n_ * n_,
+                                 cudaMemcpyDeviceToDevice, stream_.native()),
+                 "cudaMemcpyAsync");
+      check_vendor(
+          Calls<T>::kTrsm(blas_.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                          CUBLAS_DIAG_NON_UNIT, n_, n_, &one, g, n_, inverse, n_),
+          "trsm");
+      check_vendor(
+          Calls<T>::kTrmm(blas_.get(), CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                          CUBLAS_DIAG_NON_UNIT, n_, n_, &one, g, n_, before, n_, total, n_),
+          "trmm");
       check_vendor(Calls<T>::kGemm(blas_.get(), CUBLAS_OP_N, CUBLAS_OP_N, m_, n_, n_, &one, source,
-                                   m_, inverse_.buffer().data(), n_, &zero, target, m_),
+                                   m_, inverse, n_, &zero, target, m_),
                    "gemm");
       std::swap(source, target);
+      before = total;
     }
   }
 
@@ -142,12 +169,22 @@ class CudaVendorQr : public VendorQr<T> {
   MatrixView<const T> r() const override { return r_.view(); }
 
   void check() const override {
-    throw_breakdown(breakdown_.to_host()[0], n_, false);
-    for (const int info : infos_.to_host())
-      check_vendor(info, "geqrf or orgqr");
+    const std::vector<int> infos = infos_.to_host();
+    for (int pass = 0; pass < 2; ++pass) {
+      const int pivot = infos[static_cast<std::size_t>(kPotrfInfo + pass)];
+      if (pivot <= 0) continue;
+      throw Error(ErrorCode::unsupported, "pass " + std::to_string(pass + 1) +
+                                              " of CholeskyQR broke down: potrf found pivot " +
+                                              std::to_string(pivot) + " of " + std::to_string(n_) +
+                                              " not positive");
+    }
+    for (const int info : infos)
+      check_vendor(info, "geqrf, orgqr or potrf");
   }
 
  private:
+  static constexpr int kPotrfInfo = 2;  // the first of two
+
   Stream stream_;
   int m_;
   int n_;
@@ -157,12 +194,11 @@ class CudaVendorQr : public VendorQr<T> {
   Matrix<T> between_;  // the first pass of two
   Matrix<T> r_;
   Matrix<T> g_;
-  Matrix<T> r_step_;
   Matrix<T> r_before_;
   Matrix<T> inverse_;
   Buffer<T> tau_;
-  Buffer<int> infos_;
-  Buffer<Breakdown> breakdown_;
+  Buffer<T> identity_;
+  Buffer<int> infos_;  // of geqrf, orgqr and potrf
   Buffer<T> workspace_;
 };
 

@@ -27,70 +27,6 @@ __global__ void fill_kernel(std::uint64_t seed, T* matrix, std::int64_t rows, st
     matrix[e % rows + e / rows * ld] = static_cast<T>(2 * uniform(seed, e) - 1);
 }
 
-/// One block; a warp eliminates every (warps)-th row, its lanes share out the columns. Shared
-/// memory: work[n, n + 1], row major, and the diagonal [n] as it was.
-template <class T>
-__global__ void __launch_bounds__(1024) cholesky_kernel(FactorStep<T> step) {
-  extern __shared__ double shared[];
-  const int n = static_cast<int>(step.n);
-  const int stride = n + 1;  // so that lanes down a column meet other banks
-  double* const work = shared;
-  double* const diagonal = shared + n * stride;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int warps = static_cast<int>(blockDim.x) / 32;
-
-  double trace = 0;
-  for (int j = 0; j < n; ++j)
-    trace += static_cast<double>(step.gram[j + j * n]);
-  for (int c = warp; c < n; c += warps) {
-    for (int i = lane; i <= c; i += 32) {
-      const double element = static_cast<double>(step.gram[i + c * n]);
-      work[i * stride + c] = i == c ? element + step.shift * trace : element;
-      if (i == c) diagonal[i] = work[i * stride + c];
-    }
-  }
-  if (threadIdx.x == 0 && step.pass == 1) *step.breakdown = {};
-  __syncthreads();  // the matrix is there
-
-  bool broken = false;
-  for (int j = 0; j < n && !broken; ++j) {
-    const double* const pivot_row = work + j * stride;
-    const double pivot = pivot_row[j];
-    broken = !(pivot > n * step.roundoff * diagonal[j]);  // alike in all threads
-    if (broken) {
-      if (threadIdx.x == 0 && step.breakdown->pass == 0)
-        *step.breakdown = {step.pass, j, pivot, diagonal[j]};
-      continue;
-    }
-    for (int i = j + 1 + warp; i < n; i += warps) {
-      const EliminationRow row{work + i * stride, pivot_row, i, j};
-      const double factor = pivot_row[i] / pivot;
-      for (int c = lane; c < n; c += 32)
-        row.eliminate(factor, c);
-    }
-    __syncthreads();  // row j + 1 is complete before it is read as a pivot's
-  }
-
-  const double nan = __longlong_as_double(0x7ff8000000000000LL);
-  for (int c = warp; c < n; c += warps) {
-    for (int i = lane; i < n; i += 32) {
-      const double* const row = work + i * stride;
-      const double root = broken ? nan : sqrt(row[i]);
-      step.r_step[i + c * n] = static_cast<T>(c < i ? 0 : row[c] / root);
-      step.inverse[c + i * n] = static_cast<T>(c > i ? 0 : (c == i ? 1 : row[c]) / root);
-      double total = c < i ? 0 : row[c] / root;
-      if (step.r_before != nullptr) {
-        double sum = 0;
-        for (int l = 0; l <= c; ++l)  // lanes read one element of R, and different rows
-          if (l >= i) sum += row[l] * static_cast<double>(step.r_before[l + c * n]);
-        total = c < i ? 0 : sum / root;
-      }
-      step.r_total[i + c * n] = static_cast<T>(total);
-    }
-  }
-}
-
 /// tile[column][row of kRows] of q from `first` on, in double; zero beyond q.
 template <class T>
 __device__ void load_tile(double (*tile)[kTileStride], MatrixView<const T> q, std::int64_t first) {
@@ -194,13 +130,6 @@ int blocks_for(std::int64_t rows) {
 template <class T>
 class CudaTallWork : public TallWork<T> {
  public:
-  explicit CudaTallWork(const Stream& stream) {
-    const CurrentDevice current(stream.device());
-    check_cuda(cudaFuncSetAttribute(cholesky_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    shared_bytes(kMostColumns)),
-               "cudaFuncSetAttribute");
-  }
-
   void fill(const Stream& stream, std::uint64_t seed, MatrixView<T> matrix) override {
     const CurrentDevice current(stream.device());
     const std::int64_t wanted = (matrix.rows * matrix.cols + kThreads - 1) / kThreads;
@@ -208,14 +137,6 @@ class CudaTallWork : public TallWork<T> {
     fill_kernel<<<blocks, kThreads, 0, stream.native()>>>(seed, matrix.data, matrix.rows,
                                                           matrix.cols, matrix.ld);
     check_cuda(cudaGetLastError(), "fill_kernel");
-  }
-
-  void factor(const Stream& stream, const FactorStep<T>& step) override {
-    const CurrentDevice current(stream.device());
-    const int n = static_cast<int>(step.n);
-    const int warps = std::clamp(n / 2, 1, 32);
-    cholesky_kernel<<<1, 32 * warps, shared_bytes(n), stream.native()>>>(step);
-    check_cuda(cudaGetLastError(), "cholesky_kernel");
   }
 
   double orthogonality(const Stream& stream, MatrixView<const T> q) override {
@@ -252,18 +173,13 @@ class CudaTallWork : public TallWork<T> {
     }
     return std::sqrt(difference / whole);
   }
-
- private:
-  static int shared_bytes(int n) {  // of cholesky_kernel
-    return (n * (n + 1) + n) * static_cast<int>(sizeof(double));
-  }
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<TallWork<T>> make_cuda_tall_work(const Stream& stream) {
-  return std::make_unique<CudaTallWork<T>>(stream);
+std::unique_ptr<TallWork<T>> make_cuda_tall_work(const Stream& /*stream*/) {
+  return std::make_unique<CudaTallWork<T>>();
 }
 
 std::function<void()> cuda_replay(const Stream& stream, const std::function<void()>& work) {
