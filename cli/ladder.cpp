@@ -191,7 +191,7 @@ void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
 
 /// On a terminal: that a case has begun, since three loops on a CPU may take minutes.
 void announce(const bench::GemmCase& gemm) {
-  if (!Progress::possible()) return;
+  if (!StatusLine::possible()) return;
   std::fprintf(stderr, "measuring %lld x %lld x %lld (m, n, k), %s\n",
                static_cast<long long>(gemm.m), static_cast<long long>(gemm.n),
                static_cast<long long>(gemm.k), std::string(bench::to_string(gemm.type)).c_str());
