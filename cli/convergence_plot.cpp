@@ -39,6 +39,7 @@ std::string convergence_plot(const std::string& title, const std::string& residu
   chart.line(places, "residual");
   chart.line({{0, tolerance}, {last, tolerance}}, "tolerance");
   chart.text({0, tolerance}, 6, -5, "start", "tolerance " + report::shortest(tolerance));
+  chart.text({last, chart.y().high()}, -6, 14, "end", title);
   return chart.document(title + ": " + residual_axis + " by iteration", kStyle);
 }
 

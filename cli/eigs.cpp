@@ -82,7 +82,7 @@ int eigs(const EigsOptions& o, const Source& source) {
     problem.preconditioner = make_preconditioner(stream, a, preconditioner_block(o.preconditioner));
     stream.synchronize();
     outcome.setup_seconds = clock.lap();
-    SolverWatch watch("eigs of " + source.shown(), outcome.what);
+    SolverWatch watch("eigs of " + source.shown());
     EigenOptions options{.k = o.k, .tolerance = o.tolerance};
     options.end = o.end == "largest" ? EigenEnd::largest : EigenEnd::smallest;
     if (o.max_iterations > 0) options.max_iterations = o.max_iterations;

@@ -9,6 +9,7 @@
 #include "bench/records/environment.hpp"
 #include "bench/records/matrix_record.hpp"
 #include "bench/records/record.hpp"
+#include "bench/report/number_text.hpp"
 #include "bench/report/output_file.hpp"
 #include "cli/convergence_plot.hpp"
 #include "cli/device.hpp"
@@ -190,8 +191,10 @@ void SolverReport::draw(const SolverSubject& subject, const SolverOutcome& outco
 int SolverReport::end(const SolverSubject& subject, const SolverOutcome& outcome) {
   print_columns(subject, outcome);
   std::string summary = std::to_string(outcome.converged) + " of " +
-                        std::to_string(outcome.wanted) + " " + outcome.what + " converged after " +
-                        std::to_string(outcome.iterations) + " iterations of " + outcome.method +
+                        std::to_string(outcome.wanted) + " " + outcome.what + " converged " +
+                        (outcome.iterations == 0 ? "without iterations, by dense algebra,"
+                                                 : "after " + std::to_string(outcome.iterations) +
+                                                       " iterations of " + outcome.method) +
                         " in " + seconds_text(outcome.seconds);
   if (outcome.product_seconds && outcome.seconds > 0) {
     char share[64];
@@ -205,10 +208,10 @@ int SolverReport::end(const SolverSubject& subject, const SolverOutcome& outcome
   if (records_) records_->write(record(subject, outcome));
   draw(subject, outcome);
   if (outcome.status == SolverStatus::converged) return kOk;
-  std::fprintf(stderr, "lanky: %lld of %lld %s have not converged to %.1e: %s\n",
+  std::fprintf(stderr, "lanky: %lld of %lld %s have not converged to %s: %s\n",
                static_cast<long long>(outcome.wanted - outcome.converged),
-               static_cast<long long>(outcome.wanted), outcome.what.c_str(), outcome.tolerance,
-               reason(outcome).c_str());
+               static_cast<long long>(outcome.wanted), outcome.what.c_str(),
+               report::shortest(outcome.tolerance).c_str(), reason(outcome).c_str());
   return outcome.status == SolverStatus::stopped ? kSignalled + stop_signal() : kFailed;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <utility>
 
 #include "cli/progress.hpp"
 #include "cli/quantity_text.hpp"
@@ -41,8 +40,7 @@ std::optional<double> seconds_left(std::span<const SolverProgress> history) {
   return std::max(0.0, end - now.seconds);
 }
 
-SolverWatch::SolverWatch(const std::string& task, std::string what)
-    : what_(std::move(what)), on_terminal_(StatusLine::possible()) {
+SolverWatch::SolverWatch(const std::string& task) : on_terminal_(StatusLine::possible()) {
   set_current_task(task);
   stop_on_signals();
 }
@@ -69,17 +67,15 @@ bool SolverWatch::see(const SolverProgress& progress) {
 
 void SolverWatch::draw(const SolverProgress& progress) {
   drawn_seconds_ = progress.seconds;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "iteration %d: %lld of %lld %s, residual %.2e of %.1e wanted, %s gone",
+  char text[128];
+  std::snprintf(text, sizeof text, "iteration %d: %lld/%lld converged, residual %.1e to %.0e",
                 progress.iteration, static_cast<long long>(progress.converged),
-                static_cast<long long>(progress.wanted), what_.c_str(), progress.residual,
-                progress.tolerance, clock_text(progress.seconds).c_str());
+                static_cast<long long>(progress.wanted), progress.residual, progress.tolerance);
   const std::optional<double> left = seconds_left(latest_);
   constexpr double kNever = 1e6;  // seconds
   const bool is_near = left && *left < kNever;
   StatusLine::show(std::string(text) +
-                   (is_near ? ", about " + clock_text(*left) + " left by the slope" : ""));
+                   (is_near ? ", by slope " + clock_text(*left) + " left" : ""));
 }
 
 }  // namespace lanky::cli

@@ -17,9 +17,9 @@ std::optional<double> seconds_left(std::span<const SolverProgress> history);
 
 class SolverWatch {
  public:
-  /// `task`: "eigs of cant". `what`: "eigenpairs". SIGINT, SIGTERM and SIGHUP stop the solver from
-  /// here on, until the watch ends.
-  SolverWatch(const std::string& task, std::string what);
+  /// `task`: "eigs of cant". SIGINT, SIGTERM and SIGHUP stop the solver from here on, until the
+  /// watch ends.
+  explicit SolverWatch(const std::string& task);
   SolverWatch(const SolverWatch&) = delete;
   SolverWatch& operator=(const SolverWatch&) = delete;
   ~SolverWatch();
@@ -31,7 +31,6 @@ class SolverWatch {
   bool see(const SolverProgress& progress);
   void draw(const SolverProgress& progress);
 
-  std::string what_;
   bool on_terminal_;
   double drawn_seconds_ = -1;
   std::vector<SolverProgress> latest_;
