@@ -37,8 +37,10 @@ std::string convergence_plot(const std::string& title, const std::string& residu
   if (!history.empty() && (history.size() - 1) % step != 0)
     places.push_back({last, history.back().residual});
   chart.line(places, "residual");
-  chart.line({{0, tolerance}, {last, tolerance}}, "tolerance");
-  chart.text({0, tolerance}, 6, -5, "start", "tolerance " + report::shortest(tolerance));
+  if (tolerance > 0) {
+    chart.line({{0, tolerance}, {last, tolerance}}, "tolerance");
+    chart.text({0, tolerance}, 6, -5, "start", "tolerance " + report::shortest(tolerance));
+  }
   chart.text({last, chart.y().high()}, -6, 14, "end", title);
   return chart.document(title + ": " + residual_axis + " by iteration", kStyle);
 }

@@ -7,8 +7,8 @@
 
 namespace lanky::cli {
 
-/// A file of SVG: the residual as a curve, the tolerance as a dashed line. `residual_axis`: what
-/// the residual is compared with.
+/// A file of SVG: the residual as a curve, the tolerance, where it is not 0, as a dashed line.
+/// `residual_axis`: what the residual is compared with.
 std::string convergence_plot(const std::string& title, const std::string& residual_axis,
                              const std::vector<SolverProgress>& history, double tolerance);
 

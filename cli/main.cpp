@@ -23,7 +23,8 @@ namespace {
 constexpr char kAbout[] =
     "lanky multiplies sparse matrices with vectors (SpMV, SpMM), samples dense products at their\n"
     "entries (SDDMM) and multiplies tall, skinny dense matrices (GEMM). It checks every result,\n"
-    "and compares its speed with the vendor's library. It computes eigenpairs of sparse matrices.";
+    "and compares its speed with the vendor's library. It computes eigenpairs and singular values\n"
+    "of sparse matrices and solves linear systems with them.";
 
 constexpr char kExamples[] =
     "Examples:\n"
@@ -39,6 +40,8 @@ constexpr char kExamples[] =
     "Solvers, with the values of the file:\n"
     "  lanky eigs cant.mtx.gz -k 10 --preconditioner jacobi --plot convergence.svg\n"
     "  lanky eigs --generate stencil27:64 --laplacian --json eigs.jsonl --vectors x.npy\n"
+    "  lanky svds cant.mtx.gz -k 20 --method randomized\n"
+    "  lanky solve cant.mtx.gz --rhs random:8 --method block-cg --preconditioner block-jacobi:8\n"
     "Many of them (batch.md):\n"
     "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
     "  lanky batch --where 'kind ~ circuit' --dtype f64,f32,f16,bf16 --resume --json spmv.jsonl\n"
@@ -112,7 +115,7 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kMore);  // of each command
   add_info(app, action, argc, argv);
   add_measuring(app, action, argc, argv);
-  for (const auto add : {add_eigs, add_ladder})
+  for (const auto add : {add_eigs, add_svds, add_solve, add_ladder})
     add(app, action, argc, argv);
   for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})
     add(app, action);

@@ -76,7 +76,8 @@ std::string cell(const SolverColumn& column, std::size_t at, DType dtype) {
 std::string reason(const SolverOutcome& outcome) {
   switch (outcome.status) {
     case SolverStatus::iterations_exhausted:
-      return "--max-iterations allows no more";
+      return "it ended after " + std::to_string(outcome.iterations) +
+             " iterations; --max-iterations allows more";
     case SolverStatus::stagnated:
       return "residuals no longer decrease, as rounding allows no less";
     case SolverStatus::stopped:
@@ -159,7 +160,7 @@ Json SolverReport::record(const SolverSubject& subject, const SolverOutcome& out
                {"method", outcome.method},
                {"preconditioner", options_.preconditioner},
                {"seed", options_.seed},
-               {"tolerance", number(outcome.tolerance)},
+               {"tolerance", outcome.tolerance > 0 ? Json(outcome.tolerance) : Json(nullptr)},
                {"status", to_string(outcome.status)},
                {"converged", outcome.converged},
                {"iterations", outcome.iterations},
@@ -190,12 +191,13 @@ void SolverReport::draw(const SolverSubject& subject, const SolverOutcome& outco
 
 int SolverReport::end(const SolverSubject& subject, const SolverOutcome& outcome) {
   print_columns(subject, outcome);
-  std::string summary = std::to_string(outcome.converged) + " of " +
-                        std::to_string(outcome.wanted) + " " + outcome.what + " converged " +
-                        (outcome.iterations == 0 ? "without iterations, by dense algebra,"
-                                                 : "after " + std::to_string(outcome.iterations) +
-                                                       " iterations of " + outcome.method) +
-                        " in " + seconds_text(outcome.seconds);
+  std::string summary = std::to_string(outcome.wanted) + " " + outcome.what;
+  if (outcome.tolerance > 0)
+    summary = std::to_string(outcome.converged) + " of " + summary + " converged";
+  summary += outcome.iterations == 0 ? " without iterations, by dense algebra,"
+                                     : " after " + std::to_string(outcome.iterations) +
+                                           " iterations of " + outcome.method;
+  summary += " in " + seconds_text(outcome.seconds);
   if (outcome.product_seconds && outcome.seconds > 0) {
     char share[64];
     std::snprintf(share, sizeof share, ", %.0f %% of it products with A",
@@ -207,12 +209,16 @@ int SolverReport::end(const SolverSubject& subject, const SolverOutcome& outcome
         seconds_text(outcome.setup_seconds));
   if (records_) records_->write(record(subject, outcome));
   draw(subject, outcome);
-  if (outcome.status == SolverStatus::converged) return kOk;
-  std::fprintf(stderr, "lanky: %lld of %lld %s have not converged to %s: %s\n",
-               static_cast<long long>(outcome.wanted - outcome.converged),
-               static_cast<long long>(outcome.wanted), outcome.what.c_str(),
-               report::shortest(outcome.tolerance).c_str(), reason(outcome).c_str());
-  return outcome.status == SolverStatus::stopped ? kSignalled + stop_signal() : kFailed;
+  const bool is_stopped = outcome.status == SolverStatus::stopped;
+  if (outcome.status == SolverStatus::converged || (outcome.tolerance == 0 && !is_stopped))
+    return kOk;
+  const std::string left = std::to_string(outcome.wanted - outcome.converged) + " of " +
+                           std::to_string(outcome.wanted) + " " + outcome.what;
+  const std::string goal =
+      outcome.tolerance > 0 ? " to " + report::shortest(outcome.tolerance) : "";
+  std::fprintf(stderr, "lanky: %s have not converged%s: %s\n", left.c_str(), goal.c_str(),
+               reason(outcome).c_str());
+  return is_stopped ? kSignalled + stop_signal() : kFailed;
 }
 
 }  // namespace lanky::cli

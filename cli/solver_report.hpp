@@ -32,7 +32,7 @@ struct SolverOutcome {
   int iterations = 0;
   std::int64_t wanted = 0;
   std::int64_t converged = 0;
-  double tolerance = 0;
+  double tolerance = 0;  // 0: the method has none, and takes a fixed number of iterations
   double read_seconds = 0;
   double setup_seconds = 0;  // plans and the preconditioner
   double seconds = 0;        // of the solver
