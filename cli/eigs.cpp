@@ -1,8 +1,11 @@
 // lanky eigs: a few eigenpairs at one end of the spectrum of a matrix, or of a pencil.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <lanky/eigensolver.hpp>
+#include <lanky/error.hpp>
 #include <memory>
+#include <string>
 
 #include "cli/commands.hpp"
 #include "cli/dense_file.hpp"
@@ -26,17 +29,6 @@ struct EigsOptions : SolverOptions {
   std::string vectors;
 };
 
-[[noreturn]] void wrong_usage(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, message);
-}
-
-void check_sizes(const EigsOptions& o, std::int64_t rows) {
-  if (o.k > rows) {
-    wrong_usage("-k " + std::to_string(o.k) + ": the matrix has " + std::to_string(rows) +
-                " rows, and no more eigenpairs");
-  }
-}
-
 template <class T>
 CsrMatrix<T> read_b(const EigsOptions& o, std::int64_t rows) {
   CsrMatrix<T> b;
@@ -58,7 +50,11 @@ int eigs(const EigsOptions& o, const Source& source) {
   Clock clock;
   const CsrMatrix<T> a = solver_matrix<T>(o, source);
   require_self_adjoint(a, source.place);
-  check_sizes(o, a.rows);
+  if (o.k > a.rows) {
+    throw Error(ErrorCode::invalid_argument, "-k " + std::to_string(o.k) + ": the matrix has " +
+                                                 std::to_string(a.rows) +
+                                                 " rows, and no more eigenpairs");
+  }
   const CsrMatrix<T> b = read_b<T>(o, a.rows);
   SolverOutcome outcome{.method = "lobpcg", .what = "eigenpairs"};
   outcome.read_seconds = clock.lap();
@@ -115,8 +111,9 @@ int run_eigs(const EigsOptions& o) {
   check_dense_name("--vectors", o.vectors);
   check_solver_options(o, "eigs", {o.vectors}, {o.b});
   if (o.block != 0 && o.block < o.k) {
-    wrong_usage("--block " + std::to_string(o.block) + ": -k " + std::to_string(o.k) +
-                " eigenpairs need at least as many vectors");
+    throw Error(ErrorCode::invalid_argument, "--block " + std::to_string(o.block) + ": -k " +
+                                                 std::to_string(o.k) +
+                                                 " eigenpairs need at least as many vectors");
   }
   device_of(o.device);  // before a large file is read
   const Source source = solver_source(o);
@@ -124,7 +121,7 @@ int run_eigs(const EigsOptions& o) {
                             [&]<class T>(std::type_identity<T>) { return eigs<T>(o, source); });
 }
 
-constexpr char kAbout[] =
+constexpr char kEigsAbout[] =
     "Eigenpairs by LOBPCG, with the values of the file; entries of a pattern are 1. The matrix is\n"
     "symmetric or Hermitian, and so is that of --b, which is also positive definite.\n"
     "\n"
@@ -157,7 +154,7 @@ void add_eigs(CLI::App& app, Action& action, int argc, char** argv) {
       .add_option("--vectors", o.vectors,
                   "write the eigenvectors as columns of a dense matrix, NAME.mtx or NAME.npy")
       ->type_name("FILE");
-  command.footer(kAbout + command.get_footer());
+  command.footer(kEigsAbout + command.get_footer());
   command.callback([options, &action] { action = [options] { return run_eigs(*options); }; });
 }
 

@@ -116,7 +116,7 @@ std::vector<Json> read_lines(const LadderOptions& options) {
   return lines;
 }
 
-Device device_of(const LadderOptions& options, bool on_gpu) {
+Device ladder_device(const LadderOptions& options, bool on_gpu) {
   if (!options.device.empty()) {
     const Device device = Device::parse(options.device);
     if (device.is_cuda() == on_gpu) return device;
@@ -250,7 +250,7 @@ int run_ladder(LadderOptions options) {
   options.climb.checks = !options.validate ? bench::Checks::none
                          : on_gpu          ? bench::Checks::all
                                            : bench::Checks::random;
-  bench::Session session(device_of(options, on_gpu), timing_of(options));
+  bench::Session session(ladder_device(options, on_gpu), timing_of(options));
   std::unique_ptr<bench::Journal> journal;
   if (!options.json.empty()) {
     journal = std::make_unique<bench::Journal>(options.json);

@@ -160,7 +160,7 @@ std::string check_shift(const std::string& text) {
   return "\"" + text + "\" is no number such as 0.01";
 }
 
-constexpr char kAbout[] =
+constexpr char kSolveAbout[] =
     "A x = b by a Krylov method, with the values of the file; entries of a pattern are 1. The "
     "matrix\n"
     "is symmetric or Hermitian and, for cg and block-cg, positive definite. All right-hand sides "
@@ -196,7 +196,7 @@ void add_solve(CLI::App& app, Action& action, int argc, char** argv) {
       ->check(check_shift, "");
   add_preconditioner(command, o);
   command.add_option("--x", o.x, "write the solutions, NAME.mtx or NAME.npy")->type_name("FILE");
-  command.footer(kAbout + command.get_footer());
+  command.footer(kSolveAbout + command.get_footer());
   command.callback([options, &action] { action = [options] { return run_solve(*options); }; });
 }
 

@@ -114,7 +114,7 @@ int run_svds(const SvdsOptions& o) {
                             [&]<class T>(std::type_identity<T>) { return svds_of<T>(o, source); });
 }
 
-constexpr char kAbout[] =
+constexpr char kSvdsAbout[] =
     "The largest singular triplets A v = s u, with the values of the file; entries of a pattern "
     "are\n"
     "1. golub-kahan iterates until the tolerance is reached, randomized takes a fixed number of\n"
@@ -150,7 +150,7 @@ void add_svds(CLI::App& app, Action& action, int argc, char** argv) {
   command.add_option("--u", o.u, "write the left singular vectors, NAME.mtx or NAME.npy")
       ->type_name("FILE");
   command.add_option("--v", o.v, "write the right singular vectors likewise")->type_name("FILE");
-  command.footer(kAbout + command.get_footer());
+  command.footer(kSvdsAbout + command.get_footer());
   command.callback([options, &action] { action = [options] { return run_svds(*options); }; });
 }
 
