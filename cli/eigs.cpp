@@ -129,7 +129,7 @@ constexpr char kEigsAbout[] =
     "bound     A has an eigenvalue no farther than this from the one told (not known with --b)\n"
     "\n"
     "A terminal shows the residual that must fall to the tolerance, and when that will be if its\n"
-    "logarithm falls as it did in the later half of the iterations (at most 50). Ctrl-C ends the\n"
+    "logarithm falls as it did in the later half of the iterations (at most 400). Ctrl-C ends the\n"
     "iteration: the best so far is printed and written, and the exit code is 130. It is 1 where\n"
     "eigenpairs have not converged.\n\n";
 

@@ -128,7 +128,7 @@ void SolverReport::print_columns(const SolverSubject& subject, const SolverOutco
     return std::string(width - std::min(width, text.size()), ' ') + text;
   };
   const auto width = [&](const SolverColumn& column) {
-    return column.is_result ? kWidth : kNarrow;
+    return column.is_result ? kWidth : std::max(kNarrow, column.heading.size() + 2);
   };
   std::string heading = padded("#", 5);
   for (const SolverColumn& column : outcome.columns)
@@ -180,8 +180,7 @@ void SolverReport::draw(const SolverSubject& subject, const SolverOutcome& outco
   if (options_.plot.empty()) return;
   if (outcome.history.empty()) {
     std::fprintf(stderr,
-                 "lanky: the drawing has no curve: the matrix was small enough to be "
-                 "solved without iterations\n");
+                 "lanky: the drawing has no curve: the matrix was solved without iterations\n");
   }
   report::write_whole(
       options_.plot,
@@ -194,9 +193,11 @@ int SolverReport::end(const SolverSubject& subject, const SolverOutcome& outcome
   std::string summary = std::to_string(outcome.wanted) + " " + outcome.what;
   if (outcome.tolerance > 0)
     summary = std::to_string(outcome.converged) + " of " + summary + " converged";
-  summary += outcome.iterations == 0 ? " without iterations, by dense algebra,"
-                                     : " after " + std::to_string(outcome.iterations) +
-                                           " iterations of " + outcome.method;
+  summary += outcome.iterations == 0
+                 ? " without iterations"
+                 : " after " + std::to_string(outcome.iterations) +
+                       (outcome.iterations == 1 ? " iteration of " : " iterations of ") +
+                       outcome.method;
   summary += " in " + seconds_text(outcome.seconds);
   if (outcome.product_seconds && outcome.seconds > 0) {
     char share[64];

@@ -12,7 +12,7 @@ namespace lanky::cli {
 
 namespace {
 
-constexpr std::size_t kMostOfSlope = 50;  // iterations
+constexpr std::size_t kMostOfSlope = 400;  // iterations: 50 told minutes where seconds were left
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace lanky::cli {
 
 /// Seconds until the residual has fallen to its tolerance, by the slope of its logarithm: least
-/// squares over the later half of the iterations, at most 50 of them. Nothing where there are too
+/// squares over the later half of the iterations, at most 400 of them. Nothing where there are too
 /// few, or where it does not fall.
 std::optional<double> seconds_left(std::span<const SolverProgress> history);
 
