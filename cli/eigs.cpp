@@ -10,7 +10,6 @@
 #include "cli/commands.hpp"
 #include "cli/dense_file.hpp"
 #include "cli/device.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/solver_matrix.hpp"
 #include "cli/solver_options.hpp"
 #include "cli/solver_report.hpp"

@@ -1,17 +1,25 @@
 // lanky solve: A x = b for a symmetric or Hermitian matrix and one or several right-hand sides.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <complex>
+#include <cstdint>
+#include <lanky/buffer.hpp>
+#include <lanky/error.hpp>
 #include <lanky/linear_solver.hpp>
+#include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "bench/cases/random.hpp"
-#include "bench/report/number_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/dense_file.hpp"
 #include "cli/device.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/solver_matrix.hpp"
 #include "cli/solver_options.hpp"
 #include "cli/solver_report.hpp"

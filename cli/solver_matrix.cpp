@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
+#include <locale>
 #include <sstream>
+#include <system_error>
 #include <type_traits>
 
 #include "bench/report/number_text.hpp"

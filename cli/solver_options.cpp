@@ -36,8 +36,16 @@ std::string check_seed(const std::string& text) {
   return parse_number(text, seed) ? "" : "\"" + text + "\" is no whole number such as 7";
 }
 
-/// -1 where the text names no preconditioner.
-std::int64_t parse_preconditioner(std::string_view text) {
+std::string check_preconditioner(const std::string& text) {
+  if (preconditioner_block(text) >= 0) return "";
+  return "\"" + text +
+         "\" is no preconditioner: none, jacobi, or block-jacobi:SIZE with blocks of " + "1 to " +
+         std::to_string(kMostBlock) + " rows";
+}
+
+}  // namespace
+
+std::int64_t preconditioner_block(std::string_view text) {
   if (text == "none") return 0;
   if (text == "jacobi") return 1;
   if (!text.starts_with(kBlockJacobi)) return -1;
@@ -47,15 +55,6 @@ std::int64_t parse_preconditioner(std::string_view text) {
   const bool whole = text.front() == ':' && parse_number(text.substr(1), size);
   return whole && size >= 1 && size <= kMostBlock ? size : -1;
 }
-
-std::string check_preconditioner(const std::string& text) {
-  if (parse_preconditioner(text) >= 0) return "";
-  return "\"" + text +
-         "\" is no preconditioner: none, jacobi, or block-jacobi:SIZE with blocks of " + "1 to " +
-         std::to_string(kMostBlock) + " rows";
-}
-
-}  // namespace
 
 void add_solver_options(CLI::App& command, SolverOptions& o, int argc, char** argv) {
   o.argv.assign(argv, argv + argc);
@@ -101,10 +100,6 @@ void add_wanted(CLI::App& command, std::int64_t& k, const char* what) {
   command.add_option("-k", k, what)
       ->check(CLI::Range(std::int64_t{1}, kMostWanted))
       ->capture_default_str();
-}
-
-std::int64_t preconditioner_block(const std::string& text) {
-  return parse_preconditioner(text);
 }
 
 void check_solver_options(const SolverOptions& options, const std::string& command,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -40,8 +41,9 @@ void add_preconditioner(CLI::App& command, SolverOptions& options);
 /// -k, whose default `k` holds.
 void add_wanted(CLI::App& command, std::int64_t& k, const char* what);
 
-/// Of --preconditioner: rows of its diagonal blocks, 1 for jacobi, 0 for none.
-std::int64_t preconditioner_block(const std::string& text);
+/// Of --preconditioner: rows of its diagonal blocks, 1 for jacobi, 0 for none, -1 where the text
+/// names no preconditioner.
+std::int64_t preconditioner_block(std::string_view text);
 
 /// Throws Error before any work is done: invalid_argument where there is no matrix or standard
 /// output is asked for twice, io where one of the files cannot be written, or is there already.

@@ -1,14 +1,17 @@
 // lanky svds: the largest singular triplets of a matrix, or principal components of its rows.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <lanky/error.hpp>
 #include <lanky/sparse.hpp>
 #include <lanky/svd.hpp>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/dense_file.hpp"
 #include "cli/device.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/solver_matrix.hpp"
 #include "cli/solver_options.hpp"
 #include "cli/solver_report.hpp"
