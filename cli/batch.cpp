@@ -151,7 +151,7 @@ class Batch {
   void start_progress() {
     constexpr double kEach = 2e6;
     work_of_.assign(matrices_.size(), kEach);
-    for (std::size_t i = 0; Progress::possible() && i < matrices_.size(); ++i)
+    for (std::size_t i = 0; StatusLine::possible() && i < matrices_.size(); ++i)
       work_of_[i] += likely_entries(matrices_[i]);
     double all = kEach * static_cast<double>(products_.size());
     for (const double work : work_of_)

@@ -18,6 +18,12 @@ using Action = std::function<int()>;
 void add_info(CLI::App& app, Action& action, int argc, char** argv);
 /// spmv, spmm, sddmm, gemm, batch, tune: one product or many, verified and timed.
 void add_measuring(CLI::App& app, Action& action, int argc, char** argv);
+/// eigs: a few eigenpairs at one end of the spectrum.
+void add_eigs(CLI::App& app, Action& action, int argc, char** argv);
+/// svds: the largest singular triplets.
+void add_svds(CLI::App& app, Action& action, int argc, char** argv);
+/// solve: A x = b by Krylov methods.
+void add_solve(CLI::App& app, Action& action, int argc, char** argv);
 /// ladder: each step from the naive product to the fastest.
 void add_ladder(CLI::App& app, Action& action, int argc, char** argv);
 /// fetch: matrices of the SuiteSparse collection.

@@ -116,7 +116,7 @@ std::vector<Json> read_lines(const LadderOptions& options) {
   return lines;
 }
 
-Device device_of(const LadderOptions& options, bool on_gpu) {
+Device ladder_device(const LadderOptions& options, bool on_gpu) {
   if (!options.device.empty()) {
     const Device device = Device::parse(options.device);
     if (device.is_cuda() == on_gpu) return device;
@@ -191,7 +191,7 @@ void write_plot(const LadderOptions& options, const std::vector<Json>& lines) {
 
 /// On a terminal: that a case has begun, since three loops on a CPU may take minutes.
 void announce(const bench::GemmCase& gemm) {
-  if (!Progress::possible()) return;
+  if (!StatusLine::possible()) return;
   std::fprintf(stderr, "measuring %lld x %lld x %lld (m, n, k), %s\n",
                static_cast<long long>(gemm.m), static_cast<long long>(gemm.n),
                static_cast<long long>(gemm.k), std::string(bench::to_string(gemm.type)).c_str());
@@ -250,7 +250,7 @@ int run_ladder(LadderOptions options) {
   options.climb.checks = !options.validate ? bench::Checks::none
                          : on_gpu          ? bench::Checks::all
                                            : bench::Checks::random;
-  bench::Session session(device_of(options, on_gpu), timing_of(options));
+  bench::Session session(ladder_device(options, on_gpu), timing_of(options));
   std::unique_ptr<bench::Journal> journal;
   if (!options.json.empty()) {
     journal = std::make_unique<bench::Journal>(options.json);

@@ -23,7 +23,8 @@ namespace {
 constexpr char kAbout[] =
     "lanky multiplies sparse matrices with vectors (SpMV, SpMM), samples dense products at their\n"
     "entries (SDDMM) and multiplies tall, skinny dense matrices (GEMM). It checks every result,\n"
-    "and compares its speed with the vendor's library.";
+    "and compares its speed with the vendor's library. It computes eigenpairs and singular values\n"
+    "of sparse matrices and solves linear systems with them.";
 
 constexpr char kExamples[] =
     "Examples:\n"
@@ -36,6 +37,11 @@ constexpr char kExamples[] =
     "  lanky gemm --m 16 --n 16 --k 10000000 --op-a t --dtype f32      G = Q^T Q\n"
     "  lanky tune --m 4096 --n 48 --k 4096 --dtype f32   for plans with GemmOptions::tuning\n"
     "  lanky ladder gemm-gpu --plot gemm.svg         from a thread an element to tensor cores\n"
+    "Solvers, with the values of the file:\n"
+    "  lanky eigs cant.mtx.gz -k 10 --preconditioner jacobi --plot convergence.svg\n"
+    "  lanky eigs --generate stencil27:64 --laplacian --json eigs.jsonl --vectors x.npy\n"
+    "  lanky svds cant.mtx.gz -k 20 --method randomized\n"
+    "  lanky solve cant.mtx.gz --rhs random:8 --method block-cg --preconditioner block-jacobi:8\n"
     "Many of them (batch.md):\n"
     "  lanky fetch --where 'nnz in 1e5..1e8 and kind ~ circuit and square'    of SuiteSparse\n"
     "  lanky batch --where 'kind ~ circuit' --dtype f64,f32,f16,bf16 --resume --json spmv.jsonl\n"
@@ -44,15 +50,15 @@ constexpr char kExamples[] =
     "  lanky report spmv.jsonl gram.jsonl -o report.html\n"
     "  lanky compare before.jsonl after.jsonl        exit code 1 where something got slower\n"
     "\n"
-    "A and x are random numbers, also where a file has values: it gives the pattern of A alone.\n"
+    "Products are of random numbers, also where a file has values: it gives its pattern alone.\n"
     "measuring.md tells what times and JSON lines mean. Such pages stand in share/doc/lanky where\n"
     "lanky is installed (Debian: /usr/share/doc/lanky), and in docs/ of the sources.\n"
     "\n"
     "Exit codes:\n"
     "  0  all right; a batch passes over what is not supported, such as complex matrices, with\n"
     "     a line that says so\n"
-    "  1  a result was wrong, a case of a batch failed, or the vendor's library did; a matrix\n"
-    "     was not fetched; compare found something slower, wrong or gone\n"
+    "  1  a result was wrong, a case of a batch failed, or the vendor's library did; a solver did\n"
+    "     not converge; a matrix was not fetched; compare found something slower, wrong or gone\n"
     "  2  wrong usage\n"
     "  3  the one matrix, grid, index or file of results asked for cannot be read or is not\n"
     "     supported, or the file for results cannot be written\n"
@@ -108,7 +114,8 @@ int run(CLI::App& app, int argc, char** argv) {
   app.footer(kMore);  // of each command
   add_info(app, action, argc, argv);
   add_measuring(app, action, argc, argv);
-  add_ladder(app, action, argc, argv);
+  for (const auto add : {add_eigs, add_svds, add_solve, add_ladder})
+    add(app, action, argc, argv);
   for (const auto add : {add_fetch, add_convert, add_report, add_compare, add_merge})
     add(app, action);
   app.footer(kExamples);

@@ -25,12 +25,21 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-bool Progress::possible() {
+bool StatusLine::possible() {
   return isatty(STDERR_FILENO) == 1;
 }
 
+void StatusLine::show(const std::string& text) {
+  std::fprintf(stderr, "\r\033[K%s", text.substr(0, terminal_width() - 1).c_str());
+  std::fflush(stderr);
+}
+
+void StatusLine::hide() {
+  std::fputs("\r\033[K", stderr);
+}
+
 void Progress::start(std::size_t tasks, double work) {
-  on_ = possible();
+  on_ = StatusLine::possible();
   tasks_ = tasks;
   work_ = work;
   start_seconds_ = bench::steady_seconds();
@@ -52,7 +61,7 @@ void Progress::add_speedup(double speedup) {
   ++speedups_;
 }
 
-std::string Progress::line(std::size_t width) const {
+std::string Progress::line() const {
   const double share = work_ > 0 ? std::min(1.0, work_done_ / work_) : 1;
   const auto filled = static_cast<std::size_t>(share * kBarWidth);
   std::string text = "[" + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "] " +
@@ -67,18 +76,15 @@ std::string Progress::line(std::size_t width) const {
                   std::exp(logarithms_ / static_cast<double>(speedups_)));
     text += mean;
   }
-  text += "  " + task_;
-  return text.substr(0, width - 1);
+  return text + "  " + task_;
 }
 
 void Progress::hide() const {
-  if (on_) std::fputs("\r\033[K", stderr);
+  if (on_) StatusLine::hide();
 }
 
 void Progress::show() const {
-  if (!on_) return;
-  std::fprintf(stderr, "\r\033[K%s", line(terminal_width()).c_str());
-  std::fflush(stderr);
+  if (on_) StatusLine::show(line());
 }
 
 void Progress::end() {

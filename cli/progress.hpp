@@ -6,6 +6,15 @@
 
 namespace lanky::cli {
 
+/// Text that stands in the last line of the terminal, as much of it as fits.
+class StatusLine {
+ public:
+  /// Whether standard error is a terminal.
+  static bool possible();
+  static void show(const std::string& text);
+  static void hide();
+};
+
 /// Draws nothing before start(), nor where standard error is no terminal.
 class Progress {
  public:
@@ -21,10 +30,8 @@ class Progress {
   /// For good.
   void end();
 
-  static bool possible();
-
  private:
-  std::string line(std::size_t width) const;
+  std::string line() const;
 
   bool on_ = false;
   std::size_t tasks_ = 0;

@@ -419,6 +419,23 @@ TEST(ReportChart, LogarithmicAxis) {
   EXPECT_FALSE(none.axis().ticks().empty());
 }
 
+TEST(ReportChart, AxisOfWholeNumbers) {
+  const auto labels = [](double high) {
+    std::string text;
+    for (const Tick& tick : Axis::count(high).ticks())
+      text += tick.label + " ";
+    return text;
+  };
+  EXPECT_EQ(labels(0), "0 1 ");
+  EXPECT_EQ(labels(7), "0 1 2 3 4 5 6 7 ");
+  EXPECT_EQ(labels(251), "0 50 100 150 200 250 ");
+  EXPECT_EQ(labels(2000), "0 200 400 600 800 1000 1200 1400 1600 1800 2000 ");
+  Axis axis = Axis::count(200);
+  axis.place(100, 300);
+  EXPECT_EQ(axis.at(50), 150);
+  EXPECT_EQ(axis.at(1e9), 300);
+}
+
 TEST(ReportChart, TypesOfOthersHaveAColourToo) {
   EXPECT_EQ(type_class("f16"), "type type-f16");
   EXPECT_EQ(type_class("\"><script>"), "type type-other");

@@ -43,6 +43,16 @@ std::vector<int> labelled(double decades) {
   return {1, 2, 3, 4, 5, 6, 8};
 }
 
+/// Between ticks of whole numbers up to `high`: 1, 2 or 5 times a power of ten, for 5 to 10 ticks.
+double count_step(double high) {
+  constexpr double kMostTicks = 10;
+  const double power = std::pow(10.0, std::floor(std::log10(std::max(1.0, high / kMostTicks))));
+  for (const double multiple : {1.0, 2.0, 5.0}) {
+    if (high <= multiple * power * kMostTicks) return multiple * power;
+  }
+  return 10 * power;
+}
+
 }  // namespace
 
 Axis Axis::logarithmic(double low, double high) {
@@ -53,11 +63,15 @@ Axis Axis::logarithmic(double low, double high) {
     low = middle / std::sqrt(kLeastSpan);
     high = middle * std::sqrt(kLeastSpan);
   }
-  return {true, low, high};
+  return {Scale::logarithmic, low, high};
 }
 
 Axis Axis::share() {
-  return {false, 0, 1};
+  return {Scale::share, 0, 1};
+}
+
+Axis Axis::count(double high) {
+  return {Scale::count, 0, std::clamp(high, 1.0, kLargest)};
 }
 
 void Axis::place(double from, double to) {
@@ -67,16 +81,22 @@ void Axis::place(double from, double to) {
 
 double Axis::at(double value) const {
   value = std::clamp(value, low_, high_);
-  const double part =
-      is_log_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
+  const double part = scale_ == Scale::logarithmic ? std::log(value / low_) / std::log(high_ / low_)
+                                                   : (value - low_) / (high_ - low_);
   return from_ + part * (to_ - from_);
 }
 
 std::vector<Tick> Axis::ticks() const {
   std::vector<Tick> found;
-  if (!is_log_) {
+  if (scale_ == Scale::share) {
     for (int fifth = 0; fifth <= 5; ++fifth)
       found.push_back({fifth / 5.0, percent(fifth / 5.0, 0)});
+    return found;
+  }
+  if (scale_ == Scale::count) {
+    const double step = count_step(high_);
+    for (double value = 0; value <= high_; value += step)
+      found.push_back({value, grouped(value)});
     return found;
   }
   const double decades = std::log10(high_ / low_);

@@ -17,6 +17,8 @@ class Axis {
   static Axis logarithmic(double low, double high);
   /// From 0 to 1, labelled in per cent.
   static Axis share();
+  /// From 0 to `high`, at least 1, labelled with whole numbers.
+  static Axis count(double high);
 
   /// Where the axis lies on the page; `from` belongs to the low end.
   void place(double from, double to);
@@ -29,9 +31,11 @@ class Axis {
   std::vector<Tick> ticks() const;
 
  private:
-  Axis(bool is_log, double low, double high) : is_log_(is_log), low_(low), high_(high) {}
+  enum class Scale : unsigned char { logarithmic, share, count };
 
-  bool is_log_;
+  Axis(Scale scale, double low, double high) : scale_(scale), low_(low), high_(high) {}
+
+  Scale scale_;
   double low_;
   double high_;
   double from_ = 0;

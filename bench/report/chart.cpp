@@ -130,10 +130,21 @@ double Chart::inner_width() const {
   return size_.width - kLeft - kRight;
 }
 
+std::string Chart::element(const std::string& description, const std::string& attributes,
+                           const std::string& head) const {
+  return "<svg" + attributes + " viewBox=\"0 0 " + pixels(size_.width) + " " +
+         pixels(size_.height) + "\" role=\"img\"" + attribute("aria-label", description) + ">" +
+         head + frame_ + body_ + "<g class=\"labels\">" + labels_ + "</g></svg>";
+}
+
 std::string Chart::svg(const std::string& description) const {
-  return "<svg viewBox=\"0 0 " + pixels(size_.width) + " " + pixels(size_.height) +
-         "\" role=\"img\"" + attribute("aria-label", description) + ">" + frame_ + body_ +
-         "<g class=\"labels\">" + labels_ + "</g></svg>";
+  return element(description, "", "");
+}
+
+std::string Chart::document(const std::string& description, const std::string& style) const {
+  return element(description, " xmlns=\"http://www.w3.org/2000/svg\"",
+                 "<style>" + style + "</style>") +
+         "\n";
 }
 
 std::string type_class(const std::string& dtype) {

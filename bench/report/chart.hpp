@@ -50,9 +50,13 @@ class Chart {
 
   /// The whole SVG element; `description` for those who cannot see it.
   std::string svg(const std::string& description) const;
+  /// The same as a file of its own, with `style` in the place of report.css.
+  std::string document(const std::string& description, const std::string& style) const;
 
  private:
   void draw_frame();
+  std::string element(const std::string& description, const std::string& attributes,
+                      const std::string& head) const;
   std::string spot(Place place) const;
 
   Axis x_;
