@@ -37,6 +37,7 @@ class _Shared:
         self.main = self.products[False, False].plan = _core.SparsePlan(
             csr.indptr, csr.indices, csr.data, *csr.shape, stream=stream, **options
         )
+        self.sample = copy_of(csr.data[:0])  # tells the library that results of solvers are of
         self.csr: Csr | None = None
         if keep and fresh:
             self.csr = csr
