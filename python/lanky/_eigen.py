@@ -14,7 +14,6 @@ from lanky._errors import NoConvergence
 from lanky._matrix import SparseMatrix
 from lanky._operators import (
     Problem,
-    as_matrix,
     as_vectors,
     iterations_of,
     multiplication,
@@ -31,8 +30,11 @@ _ROUGH_ITERATIONS = 40  # by which eigenvalues of largest magnitude are seen at 
 class _Solver:
     """lobpcg() of the extension module, with all that stays from call to call."""
 
-    def __init__(self, problem: Problem, *operators: Any, constraints: Any, **options: Any) -> None:
+    def __init__(
+        self, problem: Problem, *operators: Any, mass: str, constraints: Any, **options: Any
+    ) -> None:
         self.problem = problem
+        self.mass = mass  # what the caller's argument for B is named
         self.operators = operators
         self.constraints = constraints
         self.options = options
@@ -41,15 +43,21 @@ class _Solver:
         options = {**self.options, **changed}
         if options["block_size"] != 0:
             options["block_size"] = max(k, options["block_size"])
-        return _core.lobpcg(
-            self.problem.place,
-            *self.operators,
-            self.constraints,
-            start,
-            k=k,
-            largest=largest,
-            **options,
-        )
+        try:
+            return _core.lobpcg(
+                self.problem.place,
+                *self.operators,
+                self.constraints,
+                start,
+                k=k,
+                largest=largest,
+                **options,
+            )
+        except ValueError as error:
+            text = str(error)
+            if self.mass != "B" and text.startswith("B is "):
+                raise ValueError(self.mass + text[1:]) from None
+            raise
 
     def one_end(self, k: int, largest: bool, start: Any) -> Chosen:
         return [(self.run(k, largest, start), list(range(k)))]
@@ -76,8 +84,8 @@ class _Solver:
             for end, count in counts.items():
                 if count <= known[end]:
                     continue
-                if rough[end]["converged"] >= count:
-                    found[end], known[end] = rough[end], rough[end]["converged"]
+                if _there(rough[end]) >= count:
+                    found[end], known[end] = rough[end], _there(rough[end])
                 else:
                     found[end] = self.run(count, end, rough[end]["vectors"].array())
                     known[end] = count
@@ -128,8 +136,13 @@ def _gather(problem: Problem, chosen: Chosen, of: Callable[[float], float]) -> t
     return problem.numbers([values[i] for i in order]), vectors
 
 
+def _there(result: Any) -> int:
+    """How many have converged, counted from the end."""
+    return len(result["values"]) if result["status"] == "converged" else result["converged"]
+
+
 def _converged(chosen: Chosen) -> Chosen:
-    return [(result, [j for j in which if j < result["converged"]]) for result, which in chosen]
+    return [(result, [j for j in which if j < _there(result)]) for result, which in chosen]
 
 
 def _how(results: Any) -> str:
@@ -205,11 +218,12 @@ def eigsh(
     start = None if v0 is None else as_vectors(v0, "v0", None)
     problem = Problem(A, k + max(2, k // 8), start)
     n = problem.require_square()
+    first = problem.operand(v0, "v0")
     if not 1 <= k <= n:
         raise ValueError(f"k is {k}, and A is {n} x {n}; 1 to {n} eigenvalues can be asked for")
     if ncv is not None and ncv <= k:
         raise ValueError(f"ncv is {ncv}, and k is {k}; more than k are needed")
-    mass = as_matrix(M, problem.columns)
+    mass = problem.matrix_of(M, "M")
     inverse = None
     if sigma is not None:
         inverse = problem.operator_of(_inverse(mass, OPinv), "OPinv")
@@ -218,6 +232,7 @@ def eigsh(
         problem.operator_of(problem.a, "A") if inverse is None else inverse,
         problem.operator_of(mass, "M"),
         problem.operator_of(preconditioner, "preconditioner"),
+        mass="M",
         constraints=None,
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
@@ -225,7 +240,6 @@ def eigsh(
         seed=seed_of(rng),
         progress=progress_of(callback),
     )
-    first = problem.operand(start, "v0")
     if which == "LM":
         chosen = solver.largest_magnitude(k, first)
     elif which == "BE":
@@ -234,7 +248,7 @@ def eigsh(
         chosen = solver.one_end(k, which == "LA", first)
     if which == "SM":
         result = chosen[0][0]
-        if result["converged"] > 0 and result["values"][0] < -result["residuals"][0] - 1e-5 * max(
+        if _there(result) > 0 and result["values"][0] < -result["residuals"][0] - 1e-5 * max(
             abs(value) for value in result["values"]
         ):
             raise ValueError(
@@ -342,6 +356,7 @@ def lobpcg(
         problem.operator_of(problem.a, "A"),
         problem.operator_of(B, "B"),
         problem.operator_of(M, "M"),
+        mass="B",
         constraints=problem.operand(Y, "Y"),
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
@@ -350,10 +365,10 @@ def lobpcg(
         progress=_printing(progress_of(callback)) if verbosityLevel > 0 else progress_of(callback),
     )
     result = solver.run(k, bool(largest), problem.operand(start, "X"))
-    if result["converged"] < k:
+    if _there(result) < k:
         worst = max(result["residuals"])
         warnings.warn(
-            f"{result['converged']} of {k} eigenpairs have converged: {_how([result])}, with "
+            f"{_there(result)} of {k} eigenpairs have converged: {_how([result])}, with "
             f"residuals up to {worst:.3g}",
             UserWarning,
             stacklevel=2,

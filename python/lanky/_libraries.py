@@ -13,7 +13,7 @@ from lanky._sources import numpy_dtype, type_name
 
 
 class NumPy:
-    """Arrays of NumPy; of libraries of host memory alone that have no namespace, too."""
+    """Arrays of NumPy; what other libraries do otherwise is theirs."""
 
     def __init__(self, like: Any) -> None:
         self.like = like
@@ -175,9 +175,14 @@ def library_of(like: Any) -> NumPy:
         return CuPy(like)
     if name == "torch":
         return Torch(like)
-    if not isinstance(like, np.ndarray) and hasattr(like, "__array_namespace__"):
+    if isinstance(like, np.ndarray):
+        return NumPy(like)
+    if hasattr(like, "__array_namespace__"):
         return Other(like)
-    return NumPy(like)
+    raise TypeError(
+        f"a {type(like).__name__} was given; solvers take arrays of NumPy, CuPy, PyTorch, and of "
+        "libraries with __array_namespace__, such as JAX"
+    )
 
 
 def sample_on(device: str, dtype: str) -> Any:

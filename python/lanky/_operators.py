@@ -74,7 +74,7 @@ class Problem:
         self.operator: Any = None
 
     def _sample(self, device: str | None) -> Any:
-        if isinstance(self.a, SparseMatrix):
+        if isinstance(self.a, SparseMatrix) and self.a._shared.sample is not None:
             return self.a._shared.sample
         dtype = type_name(getattr(self.a, "dtype", None) or np.float64)
         if device is not None:
@@ -91,17 +91,26 @@ class Problem:
             raise ValueError(f"A is {rows} x {cols}; a square matrix is needed")
         return rows
 
+    def matrix_of(self, source: Any, name: str) -> Any:
+        """A matrix beside A, as as_matrix() makes it; None for None."""
+        if isinstance(source, str) and not os.path.exists(source):
+            raise ValueError(
+                f'{name} is "{source}", and no file has that name; preconditioners are "jacobi" and '
+                '"block_jacobi"'
+            )
+        return as_matrix(source, self.columns)
+
     def operator_of(self, source: Any, name: str, adjoint: bool = False) -> Any:
         """The operator of the extension module; None for None."""
         if source is None:
             return None
         if isinstance(source, str) and source in ("jacobi", "block_jacobi"):
             return self._jacobi(name, 1 if source == "jacobi" else _BLOCK_ROWS)
-        if isinstance(source, str) and name != "A" and not os.path.exists(source):
-            raise ValueError(
-                f'{name} is "{source}"; known are "jacobi", "block_jacobi", and names of files'
-            )
-        matrix = as_matrix(source, self.columns)
+        matrix = self.matrix_of(source, name)
+        shape = getattr(matrix, "shape", None)
+        if shape is not None and tuple(shape) != self.shape:
+            rows, cols = self.shape
+            raise ValueError(f"{name} has shape {tuple(shape)}, and A is {rows} x {cols}")
         if isinstance(matrix, SparsePlan):
             if adjoint:
                 raise TypeError("a lanky.SparsePlan has no adjoint; pass a lanky.sparse() matrix")
@@ -173,11 +182,19 @@ class Problem:
             name, self.place, csr.indptr, csr.indices, data, *csr.shape, block_rows
         )
 
+    def _by_rows(self, array: Any, name: str) -> Any:
+        vectors = as_vectors(array, name, self.shape[0])
+        if not self.library.owns(vectors):
+            like = type(self.library.like).__name__
+            raise TypeError(f"{name} is a {type(array).__name__}, and other vectors are a {like}")
+        _core.require_type(array, name, self.dtype)
+        return self.library.by_rows(vectors)
+
     def operand(self, array: Any, name: str) -> Any:
         """Vectors of the caller where the solver runs, by rows; None for None."""
         if array is None:
             return None
-        vectors = self.library.by_rows(as_vectors(array, name, self.shape[0]))
+        vectors = self._by_rows(array, name)
         if not self.place.copies:
             return vectors
         block = _core.new_block(self.place, self.dtype, *vectors.shape)
@@ -189,11 +206,9 @@ class Problem:
         block = _core.new_block(self.place, self.dtype, self.shape[0], columns)
         if first is None:
             return block
-        vectors = self.library.by_rows(as_vectors(first, name, self.shape[0]))
+        vectors = self._by_rows(first, name)
         if vectors.shape[1] != columns:
             raise ValueError(f"{name} has shape {tuple(first.shape)}, and b has {columns} columns")
-        if type_name(vectors.dtype) != self.dtype:
-            raise TypeError(f"{name} is {type_name(vectors.dtype)}, and A is {self.dtype}")
         if self.place.copies:
             block.copy_from_host(vectors, name)
         else:

@@ -237,6 +237,12 @@ void bind_operators(nb::module_& module) {
       .def("array", [](nb::object self) { return nb::cast<Block&>(self).array(self); })
       .def("copy_from_host", &Block::copy_from_host, "source"_a, "name"_a)
       .def("to_host", &Block::to_host);
+  module.def(
+      "require_type",
+      [](nb::handle array, const char* name, nb::handle dtype) {
+        require_dtype(read_array(array, name), dtype_from(dtype), {"A"});
+      },
+      "array"_a.none(), "name"_a, "dtype"_a);
   module.def("new_block", &new_block, "place"_a, "dtype"_a, "rows"_a, "cols"_a);
   module.def("operator_of_functions", &operator_of_functions, "name"_a, "place"_a, "dtype"_a,
              "rows"_a, "cols"_a, "apply"_a, "adjoint"_a.none());
