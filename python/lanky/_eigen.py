@@ -31,11 +31,19 @@ class _Solver:
     """lobpcg() of the extension module, with all that stays from call to call."""
 
     def __init__(
-        self, problem: Problem, *operators: Any, mass: str, constraints: Any, **options: Any
+        self,
+        problem: Problem,
+        a: Any,
+        b: Any,
+        preconditioner: Any,
+        *,
+        mass: str,
+        constraints: Any,
+        **options: Any,
     ) -> None:
         self.problem = problem
+        self.a, self.b, self.preconditioner = a, b, preconditioner
         self.mass = mass  # what the caller's argument for B is named
-        self.operators = operators
         self.constraints = constraints
         self.options = options
 
@@ -46,7 +54,9 @@ class _Solver:
         try:
             return _core.lobpcg(
                 self.problem.place,
-                *self.operators,
+                self.a,
+                self.b,
+                self.preconditioner,
                 self.constraints,
                 start,
                 k=k,
@@ -89,7 +99,9 @@ class _Solver:
                 else:
                     found[end] = self.run(count, end, rough[end]["vectors"].array())
                     known[end] = count
-            values = {end: found[end]["values"][: known[end]] if end in found else [] for end in known}
+            values = {
+                end: found[end]["values"][: known[end]] if end in found else [] for end in known
+            }
             split = self._split(values, k)
             chosen = [(found[end], list(range(n))) for end, n in split.items() if n > 0]
             if any(result["status"] == "stopped" for result in found.values()):
@@ -101,7 +113,9 @@ class _Solver:
                 if count < known[end] or count == k:
                     continue
                 outward = rough[end]["values"][count] * (1 if end else -1)
-                if outward + rough[end]["residuals"][count] > least or (end and sum(split.values()) < k):
+                if outward + rough[end]["residuals"][count] > least or (
+                    end and sum(split.values()) < k
+                ):
                     counts[end], grown = count + 1, True
             if not grown:
                 return chosen
@@ -216,7 +230,7 @@ def eigsh(
         raise ValueError(f'which is "{which}"; known are "LM", "SM", "LA", "SA" and "BE"')
     k = int(k)
     start = None if v0 is None else as_vectors(v0, "v0", None)
-    problem = Problem(A, k + max(2, k // 8), start)
+    problem = Problem(A, k + max(2, k // 8), start, "v0")
     n = problem.require_square()
     first = problem.operand(v0, "v0")
     if not 1 <= k <= n:
@@ -247,15 +261,19 @@ def eigsh(
     else:
         chosen = solver.one_end(k, which == "LA", first)
     if which == "SM":
-        result = chosen[0][0]
-        if _there(result) > 0 and result["values"][0] < -result["residuals"][0] - 1e-5 * max(
-            abs(value) for value in result["values"]
-        ):
-            raise ValueError(
-                f'which is "SM", and A has the eigenvalue {result["values"][0]:.6g} below 0; lanky '
-                "finds eigenvalues inside of the spectrum by sigma=0 and OPinv= alone"
-            )
+        _require_semidefinite(chosen[0][0], problem.real)
     return _eigsh_result(problem, chosen, k, sigma, return_eigenvectors)
+
+
+def _require_semidefinite(result: Any, real: str) -> None:
+    """ValueError where the smallest eigenvalue is below 0 by more than rounding."""
+    rounding = 100 * float(np.finfo(real).eps) * result["norm"]
+    least = result["values"][0]
+    if least < -result["residuals"][0] - rounding:
+        raise ValueError(
+            f'which is "SM", and A has the eigenvalue {least:.6g} below 0; lanky finds eigenvalues '
+            "inside of the spectrum by sigma=0 and OPinv= alone"
+        )
 
 
 def _eigsh_result(
@@ -271,8 +289,8 @@ def _eigsh_result(
     if there < k and all(result["status"] != "stopped" for result in results):
         values, vectors = _gather(problem, _converged(chosen), of)
         raise NoConvergence(
-            f"{there} of {k} eigenpairs have converged: {_how(results)}; a preconditioner, a larger "
-            "ncv or maxiter, or a looser tol helps",
+            f"{there} of {k} eigenpairs have converged: {_how(results)}; a preconditioner, a "
+            "larger ncv or maxiter, or a looser tol helps",
             values,
             vectors() if there > 0 else None,
         )
@@ -347,7 +365,7 @@ def lobpcg(
     k = int(start.shape[1])
     if k < 1:
         raise ValueError(f"X has shape {tuple(X.shape)}; 1 or more columns are needed")
-    problem = Problem(A, k + max(2, k // 8), start)
+    problem = Problem(A, k + max(2, k // 8), start, "X")
     n = problem.require_square()
     if start.shape[0] != n:
         raise ValueError(f"X has shape {tuple(X.shape)}, and A is {n} x {n}")

@@ -130,7 +130,7 @@ class Other(NumPy):
         if self._identity is None or self._identity.shape[0] != rows:
             ones = np.ones(rows, type_name(self.like.dtype))
             csr = (np.arange(rows + 1), np.arange(rows, dtype="int32"), ones, rows, rows)
-            device = _core.SolverPlace(None, self.like).device
+            device = _core.SolverPlace(None, self.like, "x").device
             self._identity = _core.SparsePlan(*csr, device=device)
         return self._identity.multiply(array, out)
 

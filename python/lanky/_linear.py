@@ -66,7 +66,9 @@ def minres(
     if shift != 0:
         raise ValueError(f"shift is {shift}; pass A - shift I as A")
     if show or check:
-        raise ValueError("lanky.minres() has neither show nor check; callback= is told the residual")
+        raise ValueError(
+            "lanky.minres() has neither show nor check; callback= is told the residual"
+        )
     return _solve("minres", A, b, x0, rtol, 0.0, maxiter, M, callback)
 
 
@@ -86,7 +88,7 @@ def _solve(
             raise ValueError(f"{name} is {value}; 0 or more is needed")
     sides = as_vectors(b, "b", None)
     columns = int(sides.shape[1])
-    problem = Problem(source, columns, sides)
+    problem = Problem(source, columns, sides, "b")
     n = problem.require_square()
     if sides.shape[0] != n:
         raise ValueError(f"b has shape {tuple(b.shape)}, and A is {n} x {n}")

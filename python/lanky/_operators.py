@@ -51,8 +51,8 @@ class Problem:
     """What a solver is given: A, where it runs, and the library of what it returns."""
 
     def __init__(self, source: Any, columns: int, vectors: Any = None, name: str = "A") -> None:
-        """`vectors`: an array of the caller's, whose library results are of; None where A tells
-        it."""
+        """`vectors`, named `name`: an array of the caller's, whose library results are of; None
+        where A tells it."""
         self.a = as_matrix(source, columns)
         self.columns = columns
         shape = getattr(self.a, "shape", None)
@@ -60,7 +60,7 @@ class Problem:
             shape = (vectors.shape[0], vectors.shape[0])
         if shape is None:
             raise TypeError(
-                f"{name} is a {type(source).__name__}; a matrix, an operator with shape and matmat, "
+                f"A is a {type(source).__name__}; a matrix, an operator with shape and matmat, "
                 "or a function beside an array of start vectors is needed"
             )
         self.shape = (int(shape[0]), int(shape[1]))
@@ -70,7 +70,7 @@ class Problem:
         self.dtype = type_name(like.dtype if of_a is None else of_a)
         self.real = {"complex64": "float32", "complex128": "float64"}.get(self.dtype, self.dtype)
         self.library = library_of(like)
-        self.place = _core.SolverPlace(device, like)
+        self.place = _core.SolverPlace(device, like, name)
         self.operator: Any = None
 
     def _sample(self, device: str | None) -> Any:
@@ -95,8 +95,8 @@ class Problem:
         """A matrix beside A, as as_matrix() makes it; None for None."""
         if isinstance(source, str) and not os.path.exists(source):
             raise ValueError(
-                f'{name} is "{source}", and no file has that name; preconditioners are "jacobi" and '
-                '"block_jacobi"'
+                f'{name} is "{source}", and no file has that name; preconditioners are "jacobi" '
+                'and "block_jacobi"'
             )
         return as_matrix(source, self.columns)
 
@@ -136,7 +136,9 @@ class Problem:
         if name != "A" and dtype is not None and not callable(getattr(source, "matmat", None)):
             kind = type_name(dtype)
             if kind != self.dtype:
-                raise TypeError(f"{name} is {kind}, and A is {self.dtype}; both must be of one type")
+                raise TypeError(
+                    f"{name} is {kind}, and A is {self.dtype}; both must be of one type"
+                )
         apply = self._writer(multiplication(source, name), name, cols, rows)
         back = self._writer(adjoint_multiplication(source), name, rows, cols) if adjoint else None
         return _core.operator_of_functions(name, self.place, self.dtype, rows, cols, apply, back)

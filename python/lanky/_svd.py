@@ -30,9 +30,10 @@ def svds(
     `scipy.sparse.linalg.svds`, whose arguments these are. Those of `lanky.eigsh()` say what
     operators and callbacks are; an operator has `rmatmat` or `rmatvec`, too.
 
-    `return_singular_vectors`: True, False (s alone), "u" (vh is None) or "vh" (u is None). `solver`:
-    "golub_kahan", until residuals are at most `tol` times the largest singular value (0: 1e-8, and
-    1e-4 in float32); "randomized", a fixed number of products, for values within a factor near 1.
+    `return_singular_vectors`: True, False (s alone), "u" (vh is None) or "vh" (u is None).
+    `solver`: "golub_kahan", until residuals are at most `tol` times the largest singular value (0:
+    1e-8, and 1e-4 in float32); "randomized", a fixed number of products, for values within a factor
+    near 1.
     `options`, of the latter: {"oversampling": 10, "power_iterations": 4}. `rng`: a seed.
     lanky.NoConvergence is raised where fewer than k have converged after `maxiter` iterations.
     """
@@ -44,7 +45,7 @@ def svds(
         return values
     if return_singular_vectors not in (True, "u", "vh"):
         raise ValueError(
-            f"return_singular_vectors is {return_singular_vectors!r}; True, False, \"u\" and \"vh\" "
+            f'return_singular_vectors is {return_singular_vectors!r}; True, False, "u" and "vh" '
             "are known"
         )
     order = range(int(k) - 1, -1, -1)
@@ -117,12 +118,12 @@ def _triplets(
     if which != "LM":
         raise ValueError(
             f'which is "{which}"; lanky finds the largest singular values, "LM". The smallest are '
-            "square roots of lanky.eigsh() of A^H A with which=\"SA\""
+            'square roots of lanky.eigsh() of A^H A with which="SA"'
         )
     if ncv is not None or v0 is not None:
         raise ValueError(
-            "ncv and v0 are not taken: the block is lanky's choice, and starts from random vectors, "
-            "for which rng= is a seed"
+            "ncv and v0 are not taken: the block is lanky's choice, and starts from random "
+            "vectors, for which rng= is a seed"
         )
     if solver not in ("golub_kahan", "randomized"):
         raise ValueError(f'solver is "{solver}"; known are "golub_kahan" and "randomized"')

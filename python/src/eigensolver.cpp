@@ -57,7 +57,7 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
     told["converged"] = found->converged;
     told["values"] = found->values;
     told["residuals"] = found->residuals;
-    told["bounds"] = found->bounds;
+    told["norm"] = found->norm;
     told["vectors"] = std::make_shared<Block>(place, std::move(found->vectors));
     return told;
   });

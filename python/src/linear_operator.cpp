@@ -110,8 +110,8 @@ void refuse_vector_type(DType dtype, const char* name) {
                    "; solvers compute in float64, float32, complex64 and complex128");
 }
 
-SolverPlace::SolverPlace(nb::handle device, nb::handle like) {
-  const Array array = read_array(like, "the array");
+SolverPlace::SolverPlace(nb::handle device, nb::handle like, const char* name) {
+  const Array array = read_array(like, name);
   device_ = device.is_none() ? array.device : device_index(device);
   require_place(array, device_, true);
   copies_ = device_ >= 0 && array.on_host();
@@ -228,7 +228,7 @@ void bind_operators(nb::module_& module) {
       .def_ro("tolerance", &SolverProgress::tolerance)
       .def_ro("seconds", &SolverProgress::seconds);
   nb::class_<SolverPlace>(module, "SolverPlace", "The device and the stream of a solver.")
-      .def(nb::init<nb::handle, nb::handle>(), "device"_a.none(), "like"_a)
+      .def(nb::init<nb::handle, nb::handle, const char*>(), "device"_a.none(), "like"_a, "name"_a)
       .def_prop_ro("copies", &SolverPlace::copies)
       .def_prop_ro("device", [](const SolverPlace& self) { return place(self.device()); });
   nb::class_<AnyOperator>(module, "Operator", "A linear operator of a solver.")

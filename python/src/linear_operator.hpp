@@ -38,8 +38,8 @@ decltype(auto) visit_vector_type(DType dtype, const char* name, F&& f);
 class SolverPlace {
  public:
   /// `device`: "cpu" or "cuda:0", None for that of `like`. Where `like` is on that GPU, the current
-  /// stream of its library.
-  SolverPlace(nb::handle device, nb::handle like);
+  /// stream of its library. `name`: of `like`, in messages.
+  SolverPlace(nb::handle device, nb::handle like, const char* name);
 
   const Stream& stream() const noexcept { return lane_->stream; }
   int device() const noexcept { return device_; }

@@ -157,7 +157,9 @@ def test_libraries(library):
     start = draw(1, (256, 4), "float64")
     for values, vectors in (
         lanky.eigsh(a, 4, which="SA"),
-        lanky.eigsh(a, 4, which="SA", v0=library.array(start[:, 0].copy()), preconditioner="jacobi"),
+        lanky.eigsh(
+            a, 4, which="SA", v0=library.array(start[:, 0].copy()), preconditioner="jacobi"
+        ),
         lanky.lobpcg(a, library.array(start), largest=False, M="block_jacobi"),
     ):
         assert isinstance(values, library.kind()) and isinstance(vectors, library.kind())
@@ -263,7 +265,11 @@ def test_preconditioners_save_iterations():
     }.items():
         told = []
         values = lanky.eigsh(
-            a, 4, which="SA", preconditioner=preconditioner, callback=told.append,
+            a,
+            4,
+            which="SA",
+            preconditioner=preconditioner,
+            callback=told.append,
             return_eigenvectors=False,
         )
         assert np.allclose(values, expected(a, 4, "SA"))
@@ -290,7 +296,9 @@ def test_order_of_lobpcg():
     a = laplacian(12)
     x = draw(1, (144, 3), "float64")
     assert np.allclose(lanky.lobpcg(a, x)[0], expected(a, 3, "LA")[::-1])
-    assert np.allclose(lanky.lobpcg(a, x, None, None, None, None, None, False)[0], expected(a, 3, "SA"))
+    assert np.allclose(
+        lanky.lobpcg(a, x, None, None, None, None, None, False)[0], expected(a, 3, "SA")
+    )
     assert np.allclose(lanky.lobpcg(a, x[:, 0])[0], expected(a, 1, "LA"))
 
 
@@ -316,7 +324,10 @@ def test_tough_diagonals(spectrum, name, largest):
     assert np.isfinite(found).all()
     eps = np.finfo(name).eps
     ends = values.astype(name).astype("float64")
-    assert found.max() <= ends.max() * (1 + 50 * eps) and found.min() >= ends.min() - 50 * eps * ends.max()
+    assert (
+        found.max() <= ends.max() * (1 + 50 * eps)
+        and found.min() >= ends.min() - 50 * eps * ends.max()
+    )
     assert np.abs(vectors.T @ vectors - np.eye(10)).max() < 100 * eps
     if largest and spectrum != "linear":
         assert np.allclose(found, np.sort(ends)[::-1][:10], rtol=1e-3, atol=10 * eps * ends.max())
@@ -411,7 +422,9 @@ def test_clusters():
 def test_tiny_and_huge():
     for scale in (1e-100, 1e-30, 1e30, 1e100):
         a = sp.csr_matrix(laplacian(14) * scale)
-        assert np.allclose(lanky.eigsh(a, 3, which="SA")[0] / scale, expected(laplacian(14), 3, "SA"))
+        assert np.allclose(
+            lanky.eigsh(a, 3, which="SA")[0] / scale, expected(laplacian(14), 3, "SA")
+        )
 
 
 # How solvers end.
@@ -481,7 +494,9 @@ def test_interrupt(function):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         timer.start()
-        lanky.eigsh(source, 4, which="SA", tol=1e-300, maxiter=10**8, callback=lambda progress: None)
+        lanky.eigsh(
+            source, 4, which="SA", tol=1e-300, maxiter=10**8, callback=lambda progress: None
+        )
     timer.join()
 
 
