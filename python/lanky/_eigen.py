@@ -207,7 +207,7 @@ def eigsh(
     "block_jacobi" (of 8 rows), which are made from a sparse A. It serves the smallest eigenvalues,
     which converge slowly without one.
 
-    `tol`: residuals are at most tol |lambda|, or what rounding allows; 0 is 1e-8, and 1e-4 in
+    `tol`: residuals are at most tol abs(lambda), or what rounding allows; 0 is 1e-8, and 1e-4 in
     float32. The error of lambda is about the square of that. `ncv`: the dimension of the space that
     is searched, three times the vectors that are iterated at once. `v0`: start vectors, one or
     several. `rng`: a seed. `Minv` is not needed, and not used.

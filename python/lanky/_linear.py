@@ -22,8 +22,8 @@ def cg(
     callback: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, int]:
     """The solution of A x = b, A positive definite, by conjugate gradients, and 0, or the number of
-    iterations where |b - A x| <= max(rtol |b|, atol) was not reached. Arguments are those of
-    `scipy.sparse.linalg.cg`; those of `lanky.eigsh()` say what operators and callbacks are.
+    iterations where norm(b - A x) <= max(rtol norm(b), atol) was not reached. Arguments are those
+    of `scipy.sparse.linalg.cg`; those of `lanky.eigsh()` say what operators and callbacks are.
 
     `b` may have several columns, each with a recurrence of its own, and one product for all. The
     solution is of b's shape and library. `M`: near the inverse of A, positive definite: an

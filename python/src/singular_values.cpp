@@ -37,7 +37,7 @@ nb::dict svds_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpera
     options.seed = seed;
     options.progress = on_progress(progress);
     options.allocator = place->allocator();
-    const LinearOperator<T> of = a.as<T>();
+    const LinearOperator<T>& of = a.as<T>();
     std::optional<SvdResult<T>> found;
     {
       const nb::gil_scoped_release released;

@@ -119,9 +119,9 @@ def test_low_rank():
 
 def test_ones_and_zeros():
     """cupy#7157: values of a random pattern of ones changed from run to run, zeros among them."""
-    ones = (np.random.default_rng(1).uniform(size=(400, 400)) < 0.1).astype("float32")
+    ones = (np.random.default_rng(1).uniform(size=(200, 200)) < 0.1).astype("float32")
     a = sp.csr_matrix(ones)
-    first, again = lanky.svds(a, 40), lanky.svds(a, 40)
+    first, again = lanky.svds(a, 20), lanky.svds(a, 20)
     assert all(np.array_equal(one, other) for one, other in zip(first, again))
     check(a, first, "float32")
 
