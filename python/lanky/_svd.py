@@ -160,7 +160,7 @@ def _triplets(
     )
     there = result["converged"]
     # The randomized method promises no tolerance.
-    if there < k and solver == "golub_kahan" and result["status"] != "stopped":
+    if there < k and solver == "golub_kahan" and result["status"] not in ("converged", "stopped"):
         vectors = problem.columns_of(result["v"], range(there)) if there > 0 else None
         raise NoConvergence(
             f"{there} of {k} singular triplets have converged after {result['iterations']} "
