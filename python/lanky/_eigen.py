@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -228,7 +229,7 @@ def eigsh(
         )
     if which not in ("LM", "SM", "LA", "SA", "BE"):
         raise ValueError(f'which is "{which}"; known are "LM", "SM", "LA", "SA" and "BE"')
-    k = int(k)
+    k = operator.index(k)
     start = None if v0 is None else as_vectors(v0, "v0", None)
     problem = Problem(A, k + max(2, k // 8), start, "v0")
     n = problem.require_square()
@@ -299,11 +300,10 @@ def _eigsh_result(
 
 
 def _tolerance(tol: float | None) -> float:
-    if tol is None:
-        return 0.0
+    tol = 0.0 if tol is None else float(tol)
     if not tol >= 0:
         raise ValueError(f"tol is {tol}; 0 or more is needed")
-    return float(tol)
+    return tol
 
 
 class _Inverse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from lanky._matrix import SparseMatrix, sparse
 from lanky._plans import SparsePlan
 from lanky._sources import is_torch, type_name
 
+_DTYPES = ("float64", "float32", "complex64", "complex128")
 _BLOCK_ROWS = 8  # of the blocks of "block_jacobi"
 
 
@@ -63,11 +65,17 @@ class Problem:
                 f"A is a {type(source).__name__}; a matrix, an operator with shape and matmat, "
                 "or a function beside an array of start vectors is needed"
             )
+        if len(shape) != 2:
+            raise ValueError(f"A has {len(shape)} dimensions; a matrix is needed")
         self.shape = (int(shape[0]), int(shape[1]))
         device = self.a.device if isinstance(self.a, (SparseMatrix, SparsePlan)) else None
         like = vectors if vectors is not None else self._sample(device)
         of_a = getattr(self.a, "dtype", None)
         self.dtype = type_name(like.dtype if of_a is None else of_a)
+        if self.dtype not in _DTYPES:
+            raise TypeError(
+                f"A is {self.dtype}; solvers compute in {', '.join(_DTYPES[:-1])} and {_DTYPES[-1]}"
+            )
         self.real = {"complex64": "float32", "complex128": "float64"}.get(self.dtype, self.dtype)
         self.library = library_of(like)
         self.place = _core.SolverPlace(device, like, name)
@@ -76,7 +84,8 @@ class Problem:
     def _sample(self, device: str | None) -> Any:
         if isinstance(self.a, SparseMatrix) and self.a._shared.sample is not None:
             return self.a._shared.sample
-        dtype = type_name(getattr(self.a, "dtype", None) or np.float64)
+        told = getattr(self.a, "dtype", None)
+        dtype = "float64" if told is None else type_name(told)
         if device is not None:
             return sample_on(device, dtype)
         if _is_array(self.a):
@@ -116,11 +125,6 @@ class Problem:
                 raise TypeError("a lanky.SparsePlan has no adjoint; pass a lanky.sparse() matrix")
             return matrix._plan.operator_at(name, self.place, None)
         if isinstance(matrix, SparseMatrix):
-            if matrix.out_dtype != matrix.dtype:
-                raise TypeError(
-                    f"{name} multiplies {matrix.dtype} with results of {matrix.out_dtype}; solvers "
-                    f"need one type: lanky.sparse(S, dtype='{matrix.out_dtype}')"
-                )
             beside = matrix.H._plan() if adjoint else None
             return matrix._plan().operator_at(name, self.place, beside)
         return self._of_functions(matrix, name, adjoint)
@@ -278,7 +282,7 @@ def iterations_of(maxiter: Any) -> int:
         return 0
     if maxiter < 1:
         raise ValueError(f"maxiter is {maxiter}; 1 or more iterations are needed")
-    return int(maxiter)
+    return min(operator.index(maxiter), 2**31 - 1)
 
 
 def seed_of(rng: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -48,7 +49,7 @@ def svds(
             f'return_singular_vectors is {return_singular_vectors!r}; True, False, "u" and "vh" '
             "are known"
         )
-    order = range(int(k) - 1, -1, -1)
+    order = range(k - 1, -1, -1)
     u = None if return_singular_vectors == "vh" else problem.columns_of(result["u"], order)
     if return_singular_vectors == "u":
         return u, values, None
@@ -138,7 +139,7 @@ def _triplets(
                 f'options has "{name}"; known are "oversampling" and "power_iterations"'
             )
         numbers[name] = int(value)
-    k = int(k)
+    k = operator.index(k)
     problem = Problem(source, k)
     rows, cols = problem.shape
     if not 1 <= k <= min(rows, cols):

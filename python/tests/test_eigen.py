@@ -553,6 +553,7 @@ BAD = [
     ({"OPinv": GOOD}, ValueError, "OPinv is given without sigma"),
     ({"mode": "buckling"}, ValueError, 'mode is "buckling"'),
     ({"k": 0}, ValueError, "k is 0, and A is 100 x 100; 1 to 100"),
+    ({"k": 2.5}, TypeError, "float"),
     ({"k": 101}, ValueError, "k is 101, and A is 100 x 100"),
     ({"ncv": 6}, ValueError, "ncv is 6, and k is 6"),
     ({"tol": -1.0}, ValueError, "tol is -1"),
@@ -578,6 +579,9 @@ BAD = [
     ({"A": GOOD.astype("int64")}, TypeError, "int64; .*dtype='float64'"),
     ({"A": sp.triu(GOOD, format="csr")}, ValueError, "A is not self-adjoint"),
     ({"A": GOOD * np.nan}, ValueError, "NaN"),
+    ({"A": linalg.aslinearoperator(GOOD.astype("int64"))}, TypeError, "A is int64; solvers"),
+    ({"A": np.ones(100)}, ValueError, "A has 1 dimensions"),
+    ({"A": sp.csr_matrix((0, 0))}, ValueError, "A is 0 x 0"),
     ({"A": 3}, TypeError, "A is a int"),
     ({"A": None}, TypeError, "A is a NoneType"),
     ({"A": lambda x: x}, TypeError, "or a function beside an array of start vectors"),
@@ -595,8 +599,8 @@ def test_bad_types():
     halves = (GOOD.indptr, GOOD.indices, GOOD.data.astype("float16"))
     with pytest.raises(TypeError, match="A is float16; solvers compute in float64"):
         lanky.eigsh(lanky.sparse(halves))
-    with pytest.raises(TypeError, match="results of float32; solvers need one type"):
-        lanky.eigsh(lanky.sparse(halves, out_dtype="float32"))
+    with pytest.raises(TypeError, match="M is float16; solvers compute in float64"):
+        lanky.eigsh(GOOD, M=lanky.sparse(halves))
 
 
 def test_bad_arguments_of_lobpcg():
