@@ -86,11 +86,12 @@ class _Solver:
         limit = min(self.options["max_iterations"] or _ROUGH_ITERATIONS, _ROUGH_ITERATIONS)
         rough = {end: self.run(k, end, start, max_iterations=limit) for end in (True, False)}
         values = {end: result["values"] for end, result in rough.items()}
-        counts = self._split(values, k)
+        first = self._split(values, k)
         if any(result["status"] == "stopped" for result in rough.values()):
-            return [(rough[end], list(range(count))) for end, count in counts.items()]
+            return [(rough[end], list(range(count))) for end, count in first.items()]
+        counts = dict(first)
         found: dict[bool, Any] = {}
-        known: dict[bool, int] = {True: 0, False: 0}  # of found: may be told
+        known: dict[bool, int] = {True: 0, False: 0}  # values of `found` that are as good as asked
         while True:
             for end, count in counts.items():
                 if count <= known[end]:
@@ -106,7 +107,9 @@ class _Solver:
             split = self._split(values, k)
             chosen = [(found[end], list(range(n))) for end, n in split.items() if n > 0]
             if any(result["status"] == "stopped" for result in found.values()):
-                return chosen
+                if sum(split.values()) == k:
+                    return chosen
+                return [(rough[end], list(range(count))) for end, count in first.items()]
             least = min(abs(result["values"][which[-1]]) for result, which in chosen)
             grown = False
             for end, count in split.items():
@@ -136,7 +139,7 @@ class _Solver:
 
 
 def _gather(problem: Problem, chosen: Chosen, of: Callable[[float], float]) -> tuple[Any, Any]:
-    """Eigenvalues of(value), ascending, and their vectors; a function, since few need them."""
+    """Eigenvalues of(value), ascending, and a function for their vectors, which not all need."""
     values = [of(result["values"][j]) for result, which in chosen for j in which]
     order = sorted(range(len(values)), key=lambda i: values[i])
 

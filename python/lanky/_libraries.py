@@ -43,7 +43,7 @@ class NumPy:
         return np.concatenate(arrays, axis=1)
 
     def positions(self, order: Sequence[int]) -> Any:
-        """What picks columns in that order."""
+        """An index that picks columns in that order."""
         return list(order)
 
     def columns(self, block: Any, which: Sequence[int], copies: bool) -> Any:

@@ -50,7 +50,7 @@ def as_vectors(array: Any, name: str, rows: int | None) -> Any:
 
 
 class Problem:
-    """What a solver is given: A, where it runs, and the library of what it returns."""
+    """A of a solver, the place where that runs, and the library of its results."""
 
     def __init__(self, source: Any, columns: int, vectors: Any = None, name: str = "A") -> None:
         """`vectors`, named `name`: an array of the caller's, whose library results are of; None

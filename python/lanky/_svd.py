@@ -57,7 +57,7 @@ def svds(
 
 
 class PrincipalComponents(NamedTuple):
-    """What `lanky.pca()` returns, most variance first."""
+    """Principal components, as `lanky.pca()` returns them, most variance first."""
 
     components: Any  # (k, n): directions, of length 1
     explained_variance: Any  # (k,)

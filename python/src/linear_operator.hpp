@@ -1,5 +1,5 @@
-// What solvers work with, as Python holds it: where they run, operators, and blocks of vectors, of
-// types known at run time.
+// Operators, blocks of vectors and the places of solvers as Python holds them, with types known at
+// run time.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -33,7 +33,7 @@ class SparseProduct {
   virtual void run(const Stream& stream, const Factor& alpha, const Dense& x, const Factor& beta,
                    const Dense& y, bool vectors, const Workspace* workspace) const = 0;
   virtual void update(const Stream& stream, const Array& values) = 0;
-  /// What apply(stream, X, Y) multiplies, and adjoint(), where there is one, by its adjoint.
+  /// Y = A X by apply(X, Y), and Y = A^H X by adjoint(X, Y), which may be empty.
   using Apply = std::function<void(const Dense& x, const Dense& y)>;
   virtual AnyOperator as_operator(const std::string& name, const Apply& apply,
                                   const Apply& adjoint) const = 0;

@@ -16,12 +16,12 @@ sp = pytest.importorskip("scipy.sparse")
 linalg = pytest.importorskip("scipy.sparse.linalg")
 dense_linalg = pytest.importorskip("scipy.linalg")
 
-# Of eigenvalues, relative to the norm of A.
+# Errors of eigenvalues, relative to the norm of A.
 CLOSE = {"float64": 1e-11, "complex128": 1e-11, "float32": 2e-5, "complex64": 2e-5}
 
 
 def laplacian(side):
-    """Of a square grid: positive definite, with double eigenvalues."""
+    """The Laplacian of a square grid: positive definite, with double eigenvalues."""
     line = sp.diags([-np.ones(side - 1), 2 * np.ones(side), -np.ones(side - 1)], [-1, 0, 1])
     return sp.csr_matrix(sp.kron(line, sp.eye(side)) + sp.kron(sp.eye(side), line))
 
