@@ -32,3 +32,10 @@ b = np.ones(500)
 solution, info = scipy.sparse.linalg.cg(lanky.sparse(L), b)
 # end solver
 assert info == 0 and np.allclose(L @ solution, b, atol=1e-3)
+
+# begin own solver
+values, vectors = lanky.eigsh(L, k=4, which="SA", preconditioner="block_jacobi")
+solution, info = lanky.cg(L, b, rtol=1e-8, M="jacobi")
+# end own solver
+assert np.allclose(L @ vectors, vectors * values, atol=1e-6)
+assert info == 0 and np.allclose(L @ solution, b, atol=1e-5)

@@ -37,6 +37,8 @@ class _Shared:
         self.main = self.products[False, False].plan = _core.SparsePlan(
             csr.indptr, csr.indices, csr.data, *csr.shape, stream=stream, **options
         )
+        # Tells the library that results of solvers are of, where the matrix keeps no CSR.
+        self.sample = copy_of(csr.data[:0]) if hasattr(csr.data, "__getitem__") else None
         self.csr: Csr | None = None
         if keep and fresh:
             self.csr = csr

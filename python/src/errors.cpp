@@ -23,7 +23,7 @@ struct Spelling {
   const char* before;
   const char* after;
 };
-constexpr std::array<Spelling, 9> kSpellings{{
+constexpr std::array<Spelling, 12> kSpellings{{
     {"Engine::automatic", "engine='auto'", ""},
     {"Engine::", "engine='", "'"},
     {"Math::", "math='", "'"},
@@ -32,6 +32,9 @@ constexpr std::array<Spelling, 9> kSpellings{{
     {"SparseOptions::", "the option ", ""},
     {"SddmmOptions::", "the option ", ""},
     {"GemmOptions::", "the option ", ""},
+    {"EigenOptions::", "the option ", ""},
+    {"LinearOptions::", "the option ", ""},
+    {"SvdOptions::", "the option ", ""},
     {" (lanky::Buffer)", "", ""},
 }};
 

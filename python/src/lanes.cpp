@@ -181,6 +181,17 @@ std::shared_ptr<Lane> Lanes::find(const StreamHandle& stream, const Array& like,
   return lane;
 }
 
+std::shared_ptr<Lane> Lanes::guest(const Stream& stream, std::int64_t bytes) {
+  if (!stream.device().is_cuda() || stream == made_on()->stream) {
+    read(*made_on());
+    return made_on();
+  }
+  auto lane = std::make_shared<Lane>(stream);
+  lend(*lane, {}, bytes);
+  if (replaced_on_ != nullptr) wait(stream, replaced_on_->stream);
+  return lane;
+}
+
 void Lanes::let_go(const Lane& lane) {
   if (let_go_) {
     lane.stream.wait(*let_go_);

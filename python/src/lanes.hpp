@@ -62,6 +62,9 @@ class Lanes {
   const std::shared_ptr<Lane>& made_on() const { return lanes_.front(); }
   /// The lane of that stream, made where it is new; `bytes` of workspace.
   std::shared_ptr<Lane> find(const StreamHandle& stream, const Array& like, std::int64_t bytes);
+  /// A lane on that stream for a caller who waits for its runs: one that the lanes do not remember,
+  /// or the constructor's, where that has the stream, and on the CPU.
+  std::shared_ptr<Lane> guest(const Stream& stream, std::int64_t bytes);
   /// The constructor's stream waits for what was given to all others.
   void join() noexcept;
   /// A run is given to the lane next: it waits for the lane that has replaced the values of

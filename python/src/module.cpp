@@ -57,9 +57,13 @@ NB_MODULE(_core, module) {
   translate_errors();
   watch_forks();
   bind_devices(module);
+  bind_operators(module);  // names types that what follows has in its signatures
   bind_sparse(module);
   bind_dense(module);
   bind_sampled(module);
+  bind_eigensolver(module);
+  bind_linear_solvers(module);
+  bind_singular_values(module);
   bind_files(module);
   bind_collection(module);
 }

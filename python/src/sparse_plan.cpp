@@ -4,8 +4,10 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <lanky/sparse.hpp>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "bindings.hpp"
 #include "csr.hpp"
 #include "errors.hpp"
+#include "linear_operator.hpp"
 #include "operands.hpp"
 #include "plan_class.hpp"
 
@@ -30,6 +33,10 @@ class SparseProduct {
   virtual void run(const Stream& stream, const Factor& alpha, const Dense& x, const Factor& beta,
                    const Dense& y, bool vectors, const Workspace* workspace) const = 0;
   virtual void update(const Stream& stream, const Array& values) = 0;
+  /// Y = A X by apply(X, Y), and Y = A^H X by adjoint(X, Y), which may be empty.
+  using Apply = std::function<void(const Dense& x, const Dense& y)>;
+  virtual AnyOperator as_operator(const std::string& name, const Apply& apply,
+                                  const Apply& adjoint) const = 0;
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t cols() const = 0;
   virtual std::int64_t nnz() const = 0;
@@ -67,6 +74,17 @@ class SparseProductOf final : public SparseProduct {
                         VectorView<const T>(static_cast<const T*>(values.data), values.size()));
   }
 
+  AnyOperator as_operator(const std::string& name, const Apply& apply,
+                          const Apply& adjoint) const override {
+    if constexpr (is_half(kDType<T>)) {
+      refuse_vector_type(kDType<T>, name.c_str());
+    } else {
+      LinearOperator<T> made(rows(), cols(), on_views(apply), on_views(adjoint));
+      made.set_capturable(true);
+      return {name, std::move(made)};
+    }
+  }
+
   std::int64_t rows() const override { return plan_.rows(); }
   std::int64_t cols() const override { return plan_.cols(); }
   std::int64_t nnz() const override { return plan_.nnz(); }
@@ -80,6 +98,14 @@ class SparseProductOf final : public SparseProduct {
   }
 
  private:
+  static typename LinearOperator<T>::Apply on_views(const Apply& apply) {
+    if (!apply) return {};
+    return [apply](const Stream&, MatrixView<const T> x, MatrixView<T> y) {
+      apply({const_cast<T*>(x.data), x.rows, x.cols, x.ld, x.layout},
+            {y.data, y.rows, y.cols, y.ld, y.layout});
+    };
+  }
+
   SparsePlan<T, TOut> plan_;
 };
 
@@ -178,6 +204,17 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
     });
   }
 
+  /// The matrix for solvers that run at that place, and wait; `adjoint`: a plan of A^H, or null.
+  AnyOperator operator_at(const std::string& name, const SolverPlace& place,
+                          const SparsePlanOfPython* adjoint) const {
+    const std::shared_ptr<State> state = alive();
+    if (state->device != place.device())
+      throw_value_error(name + " is on " + lanky::python::place(state->device) +
+                        ", and the solver runs on " + lanky::python::place(place.device()));
+    return state->product->as_operator(name, product_at(place),
+                                       adjoint == nullptr ? nullptr : adjoint->product_at(place));
+  }
+
   void update_values(nb::handle object, nb::handle stream) {
     const std::shared_ptr<State> state = alive();
     const Array values = read_array(object, "values");
@@ -197,6 +234,18 @@ class SparsePlanOfPython : public PlanOfPython<SparseProduct> {
   }
 
  private:
+  SparseProduct::Apply product_at(const SolverPlace& place) const {
+    const std::shared_ptr<State> state = alive();
+    const std::shared_ptr<Lane> lane =
+        state->lanes.guest(place.stream(), state->product->workspace_bytes());
+    const bool own = lane == state->lanes.made_on();
+    return [state, lane, own](const Dense& x, const Dense& y) {
+      const std::lock_guard turn(lane->turn);
+      state->product->run(lane->stream, Factor{1.0}, x, Factor{0.0}, y, false,
+                          own ? nullptr : &lane->workspace);
+    };
+  }
+
   void make(const CsrArrays& csr, const SparseOptions& options) {
     const Stream stream = state_->lanes.made_on()->stream;
     visit_product(state_->in, state_->out, [&](auto in, auto out) {
@@ -246,6 +295,8 @@ void bind_sparse(nb::module_& module) {
       .def("__matmul__", &SparsePlanOfPython::matmul, "x"_a.none())
       .def("repeat", &SparsePlanOfPython::repeat, "x"_a.none(), "out"_a.none(), "times"_a,
            "The same product several times: for python/bench/python_steps.py, which subtracts it.")
+      .def("operator_at", &SparsePlanOfPython::operator_at, "name"_a, "place"_a, "adjoint"_a.none(),
+           "The matrix for a solver.")
       .def("update_values", &SparsePlanOfPython::update_values, "values"_a.none(),
            "stream"_a = nb::none(), "New numbers for the same pattern, in its order.");
 }
