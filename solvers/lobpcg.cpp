@@ -20,6 +20,8 @@
 #include "solvers/dense_eigen.hpp"
 #include "solvers/dense_solution.hpp"
 #include "solvers/eigen_result.hpp"
+#include "solvers/lobpcg.hpp"
+#include "solvers/mirror.hpp"
 #include "solvers/orthogonalizer.hpp"
 #include "solvers/products.hpp"
 
@@ -55,6 +57,54 @@ struct Places {
   Blocks restart() const noexcept { return {y_first(), c, b + p}; }
 };
 
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + 15) / 16 * 16;
+}
+
+/// Passes of orthogonalization that an iteration has at most before the host looks.
+constexpr int kPasses = 2;
+
+/// What the device tells the host after an iteration: places of it in bytes.
+struct Told {
+  std::int64_t squares;  // [b] doubles, |A x - theta B x|^2
+  std::int64_t lengths;  // [b] doubles, |x|^2
+  std::int64_t masses;   // [b] doubles, |B x|^2
+  std::int64_t reports;  // [kPasses]
+  std::int64_t gram;     // of the basis with A W, elements
+  std::int64_t bytes;
+};
+template <class T>
+Told places_told(const Places& at) {
+  const std::int64_t doubles = aligned(at.b * std::int64_t{sizeof(double)});
+  Told told{};
+  told.lengths = doubles;
+  told.masses = 2 * doubles;
+  told.reports = 3 * doubles;
+  told.gram = told.reports + aligned(kPasses * std::int64_t{sizeof(PassReport)});
+  told.bytes = told.gram + (at.c + 3 * at.b) * 2 * at.b * std::int64_t{sizeof(T)};
+  return told;
+}
+
+/// What the host tells the device before it.
+struct Said {
+  std::int64_t theta;      // [b] doubles
+  std::int64_t positions;  // [b] of columns of X in W, or -1
+  std::int64_t steps;      // [degree + 1, 4] doubles
+  std::int64_t basis;      // coefficients of S
+  std::int64_t product;    // coefficients of A S
+  std::int64_t bytes;
+};
+template <class T>
+Said places_said(const Places& at, int degree) {
+  Said said{};
+  said.positions = aligned(at.b * std::int64_t{sizeof(double)});
+  said.steps = said.positions + aligned(at.b * std::int64_t{sizeof(std::int32_t)});
+  said.basis = said.steps + aligned(4 * (degree + 1) * std::int64_t{sizeof(double)});
+  said.product = said.basis + aligned((at.c + 3 * at.b) * 2 * at.b * std::int64_t{sizeof(T)});
+  said.bytes = said.product + 3 * at.b * 2 * at.b * std::int64_t{sizeof(T)};
+  return said;
+}
+
 /// One solution, from start to end.
 template <class T>
 class Lobpcg {
@@ -62,7 +112,7 @@ class Lobpcg {
 
  public:
   Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
-         std::int64_t block);
+         std::int64_t block, bool by_vendor);
 
   EigenResult<T> run();
 
@@ -93,7 +143,7 @@ class Lobpcg {
 
   template <class E>
   E* told_at(std::int64_t place) {
-    return reinterpret_cast<E*>(told_buffer_.data() + place);
+    return told_mirror_.on_device<E>(place);
   }
   MatrixView<T> s() { return s_[now_].view(); }
   MatrixView<T> as() { return as_[now_].view(); }
@@ -123,30 +173,10 @@ class Lobpcg {
   Matrix<T> rest_;   // [n, b or 3 b]: residuals, where they are preconditioned
   int now_ = 0;
 
-  // What the device tells the host after a step, and the host the device before one.
-  struct Told {
-    std::int64_t squares;  // [b] doubles, |A x - theta B x|^2
-    std::int64_t lengths;  // [b] doubles, |x|^2
-    std::int64_t masses;   // [b] doubles, |B x|^2
-    std::int64_t reports;  // [kPasses]
-    std::int64_t gram;
-    std::int64_t bytes;
-  };
-  struct Said {
-    std::int64_t theta;
-    std::int64_t positions;
-    std::int64_t steps;    // [degree + 1, 4] doubles
-    std::int64_t basis;    // C of S
-    std::int64_t product;  // C of A S
-    std::int64_t bytes;
-  };
-  static constexpr int kPasses = 2;
-  Told told_{};
-  Said said_{};
-  Buffer<std::byte> told_buffer_;
-  Buffer<std::byte> said_buffer_;
-  std::vector<std::byte> told_host_;
-  std::vector<std::byte> said_host_;
+  Told told_;
+  Said said_;
+  Mirror told_mirror_;
+  Mirror said_mirror_;
 
   /// What the next X and P are made of: rows of coefficients for X, P and W, W from column `first`
   /// of S on or not, columns for X and P; none where there is nothing to do.
@@ -208,13 +238,9 @@ int polynomial_degree(const EigenProblem<T>& problem, const EigenOptions& option
   return static_cast<int>(std::clamp(std::round(share), 1.0, 16.0));
 }
 
-constexpr std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + 15) / 16 * 16;
-}
-
 template <class T>
 Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
-                  std::int64_t block)
+                  std::int64_t block, bool by_vendor)
     : stream_(stream),
       problem_(problem),
       options_(options),
@@ -223,7 +249,7 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       at_{.b = block, .c = problem.constraints.cols},
       tolerance_(tolerance_of<T>(options)),
       work_(make_block_work<T>(stream)),
-      products_(stream, options.allocator),
+      products_(stream, options.allocator, by_vendor),
       orthogonalizer_(stream, *work_, products_, problem.b, n_, 2 * block, at_.c + 3 * block,
                       options.allocator),
       s_{Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator),
@@ -234,30 +260,16 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       degree_(polynomial_degree(problem, options, block)),
       rest_(stream, problem.preconditioner || degree_ > 0 ? n_ : 0, degree_ > 0 ? 3 * block : block,
             Layout::row, 0, options.allocator),
-      told_buffer_(stream, 0),
-      said_buffer_(stream, 0),
+      told_(places_told<T>(at_)),
+      said_(places_said<T>(at_, degree_)),
+      told_mirror_(stream, told_.bytes, options.allocator),
+      said_mirror_(stream, said_.bytes, options.allocator),
       capturable_(stream.device().is_cuda() && problem.a.capturable() &&
                   (!problem.b || problem.b.capturable()) &&
                   (!problem.preconditioner || problem.preconditioner.capturable())),
       theta_(static_cast<std::size_t>(block)),
       residuals_(theta_.size(), std::numeric_limits<double>::infinity()),
-      scales_(theta_.size(), 1) {
-  const std::int64_t basis = at_.c + 3 * block;
-  told_.lengths = aligned(block * std::int64_t{sizeof(double)});
-  told_.masses = told_.lengths + told_.lengths;
-  told_.reports = told_.masses + told_.lengths;
-  told_.gram = aligned(told_.reports + kPasses * std::int64_t{sizeof(PassReport)});
-  told_.bytes = told_.gram + basis * 2 * block * std::int64_t{sizeof(T)};
-  said_.positions = aligned(block * std::int64_t{sizeof(double)});
-  said_.steps = aligned(said_.positions + block * std::int64_t{sizeof(std::int32_t)});
-  said_.basis = aligned(said_.steps + 4 * (degree_ + 1) * std::int64_t{sizeof(double)});
-  said_.product = aligned(said_.basis + basis * 2 * block * std::int64_t{sizeof(T)});
-  said_.bytes = said_.product + 3 * block * 2 * block * std::int64_t{sizeof(T)};
-  told_buffer_ = Buffer<std::byte>(stream, told_.bytes, options.allocator);
-  said_buffer_ = Buffer<std::byte>(stream, said_.bytes, options.allocator);
-  said_host_.resize(static_cast<std::size_t>(said_.bytes));
-  told_buffer_.fill_zero();
-}
+      scales_(theta_.size(), 1) {}
 
 /// Y orthonormal, X from the caller's vectors and random ones.
 template <class T>
@@ -290,7 +302,7 @@ void Lobpcg<T>::start() {
 
 template <class T>
 SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) const {
-  const auto* const elements = reinterpret_cast<const T*>(told_host_.data() + told_.gram);
+  const auto* const elements = told_mirror_.on_host<T>(told_.gram);
   SmallMatrix<W> gram(rows, cols);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols; ++j)
@@ -350,8 +362,8 @@ double Lobpcg<T>::checked_norm() {
     work_->dots(read_only(ax()), read_only(ax()), told_at<double>(told_.squares));
     work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
     read_report();
-    const auto* const squares = reinterpret_cast<const double*>(told_host_.data() + told_.squares);
-    const auto* const lengths = reinterpret_cast<const double*>(told_host_.data() + told_.lengths);
+    const auto* const squares = told_mirror_.on_host<double>(told_.squares);
+    const auto* const lengths = told_mirror_.on_host<double>(told_.lengths);
     double largest = 0;
     for (std::int64_t j = 0; j < at_.b; ++j) {
       const double square = squares[j] / lengths[j];
@@ -383,7 +395,7 @@ void Lobpcg<T>::refresh() {
     orthogonalizer_.pass_to(s(), blocks, Side::right, s_[1 - now_].view(), report);
     read_report();
     PassReport told;
-    std::memcpy(&told, told_host_.data() + told_.reports, sizeof(told));
+    std::memcpy(&told, told_mirror_.on_host<PassReport>(told_.reports), sizeof(told));
     done = orthogonalizer_.accept(told, s_[1 - now_].view(), blocks, Side::right);
   }
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
@@ -405,7 +417,8 @@ void Lobpcg<T>::refresh() {
 
 template <class T>
 void Lobpcg<T>::read_report() {
-  told_host_ = told_buffer_.to_host();
+  told_mirror_.to_host(told_.bytes);
+  stream_.synchronize();
 }
 
 /// Columns of the next X that get directions of their own: those that have not converged, and as
@@ -447,10 +460,10 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
   // Rows of coefficients stand in the order of columns: S has Y, and W on either side.
   const std::int64_t xp = at_.b + at_.p;
   const bool left = turn_.w > 0 && at_.side == Side::left;
-  auto* const theta = reinterpret_cast<double*>(said_host_.data() + said_.theta);
-  auto* const positions = reinterpret_cast<std::int32_t*>(said_host_.data() + said_.positions);
-  auto* const basis = reinterpret_cast<T*>(said_host_.data() + said_.basis);
-  auto* const product = reinterpret_cast<T*>(said_host_.data() + said_.product);
+  auto* const theta = said_mirror_.on_host<double>(said_.theta);
+  auto* const positions = said_mirror_.on_host<std::int32_t>(said_.positions);
+  auto* const basis = said_mirror_.on_host<T>(said_.basis);
+  auto* const product = said_mirror_.on_host<T>(said_.product);
   std::copy(theta_.begin(), theta_.end(), theta);
   if (degree_ > 0) tell_polynomial(all);
   std::fill_n(positions, at_.b, -1);
@@ -466,15 +479,16 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
       product[i * turn_.cols + j] = c;
     }
   }
-  said_buffer_.copy_from(said_host_);
 }
 
 /// The next X and P, and their products with A.
 template <class T>
 void Lobpcg<T>::take_turn() {
+  said_mirror_.to_device(said_.product +
+                         turn_.rows * turn_.cols * static_cast<std::int64_t>(sizeof(T)));
   const auto coefficients = [&](std::int64_t place, std::int64_t rows) {
-    return MatrixView<const T>(reinterpret_cast<const T*>(said_buffer_.data() + place), rows,
-                               turn_.cols, Layout::row);
+    return MatrixView<const T>(said_mirror_.on_device<const T>(place), rows, turn_.cols,
+                               Layout::row);
   };
   const int next = 1 - now_;
   const std::int64_t rows = at_.c + turn_.rows;
@@ -502,10 +516,9 @@ void Lobpcg<T>::search_directions() {
   }
   const bool direct = !problem_.preconditioner && degree_ == 0;
   const MatrixView<T> rest = direct ? w() : columns_of(rest_.view(), 0, at_.w);
-  work_->residual(read_only(ax()), bx,
-                  reinterpret_cast<const double*>(said_buffer_.data() + said_.theta),
-                  reinterpret_cast<const std::int32_t*>(said_buffer_.data() + said_.positions),
-                  rest, told_at<double>(told_.squares));
+  work_->residual(read_only(ax()), bx, said_mirror_.on_device<const double>(said_.theta),
+                  said_mirror_.on_device<const std::int32_t>(said_.positions), rest,
+                  told_at<double>(told_.squares));
   if (problem_.preconditioner) problem_.preconditioner.apply(stream_, rest, w());
   if (degree_ > 0) apply_polynomial();
 }
@@ -514,7 +527,7 @@ void Lobpcg<T>::search_directions() {
 /// columns of `rest_`.
 template <class T>
 void Lobpcg<T>::apply_polynomial() {
-  const auto* const steps = reinterpret_cast<const double*>(said_buffer_.data() + said_.steps);
+  const auto* const steps = said_mirror_.on_device<const double>(said_.steps);
   const MatrixView<T> r = columns_of(rest_.view(), 0, at_.w);
   const MatrixView<T> product = columns_of(rest_.view(), 2 * at_.b, at_.w);
   // The last iterate is to stand in W.
@@ -534,7 +547,7 @@ void Lobpcg<T>::apply_polynomial() {
 /// value of X and the far end. Its polynomial is positive on all of the spectrum.
 template <class T>
 void Lobpcg<T>::tell_polynomial(const Spectrum<W>& all) {
-  auto* const steps = reinterpret_cast<double*>(said_host_.data() + said_.steps);
+  auto* const steps = said_mirror_.on_host<double>(said_.steps);
   const bool smallest = options_.end == EigenEnd::smallest;
   const double sign = smallest ? 1 : -1;
   far_ = smallest ? std::max(far_, all.values.back()) : std::min(far_, all.values.front());
@@ -572,6 +585,7 @@ void Lobpcg<T>::multiply() {
   const Blocks blocks = at_.blocks();
   products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
                  {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
+  told_mirror_.to_host(told_.gram + blocks.all() * at_.w * static_cast<std::int64_t>(sizeof(T)));
 }
 
 /// All that an iteration gives to the device, from the coefficients of the turn to what the host
@@ -615,10 +629,8 @@ void Lobpcg<T>::work() {
 template <class T>
 void Lobpcg<T>::iterate() {
   work();
-  read_report();
-  const auto told = [&](std::int64_t place) {
-    return reinterpret_cast<const double*>(told_host_.data() + place);
-  };
+  stream_.synchronize();
+  const auto told = [&](std::int64_t place) { return told_mirror_.on_host<double>(place); };
   for (std::size_t j = 0; j < residuals_.size(); ++j) {
     const double length = problem_.b ? std::sqrt(told(told_.lengths)[j]) : 1;
     residuals_[j] = std::sqrt(told(told_.squares)[j]) / length;
@@ -627,11 +639,11 @@ void Lobpcg<T>::iterate() {
   if (finished()) return;
 
   PassReport reports[kPasses];
-  std::memcpy(reports, told_host_.data() + told_.reports, sizeof(reports));
+  std::memcpy(reports, told_mirror_.on_host<PassReport>(told_.reports), sizeof(reports));
   if (!orthogonalizer_.accept(reports[passes_ - 1], s(), at_.blocks(), at_.side)) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
-    read_report();
+    stream_.synchronize();
   }
   passes_ = reports[0].deviation < Orthogonalizer<T>::kNear / 2 && reports[0].lifted == 0 ? 1 : 2;
   rotate(basis_gram());
@@ -770,7 +782,30 @@ void check(const Stream& stream, const EigenProblem<T>& problem, const EigenOpti
   if (options.max_iterations < 1) fail("max_iterations is ", options.max_iterations);
 }
 
+template <class T>
+EigenResult<T> solve(const Stream& stream, const EigenProblem<T>& problem,
+                     const EigenOptions& options, bool by_vendor) {
+  check(stream, problem, options);
+  const std::int64_t block = block_of<T>(options);
+  // The basis needs its vectors to be independent: small problems are solved whole.
+  if (problem.a.rows() < problem.constraints.cols + 4 * block)
+    return dense_solution(stream, problem, options);
+  return Lobpcg<T>(stream, problem, options, block, by_vendor).run();
+}
+
 }  // namespace
+
+template <class T>
+EigenResult<T> lobpcg_by_vendor(const Stream& stream, const EigenProblem<T>& problem,
+                                const EigenOptions& options) {
+  return solve(stream, problem, options, true);
+}
+
+#define LANKY_INSTANTIATE(T)                                                      \
+  template EigenResult<T> lobpcg_by_vendor(const Stream&, const EigenProblem<T>&, \
+                                           const EigenOptions&);
+LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
+#undef LANKY_INSTANTIATE
 
 }  // namespace lanky::solvers
 
@@ -779,12 +814,7 @@ namespace lanky::inline v1 {
 template <class T>
 EigenResult<T> lobpcg(const Stream& stream, const EigenProblem<T>& problem,
                       const EigenOptions& options) {
-  solvers::check(stream, problem, options);
-  const std::int64_t block = solvers::block_of<T>(options);
-  // The basis needs its vectors to be independent: small problems are solved whole.
-  if (problem.a.rows() < problem.constraints.cols + 4 * block)
-    return solvers::dense_solution(stream, problem, options);
-  return solvers::Lobpcg<T>(stream, problem, options, block).run();
+  return solvers::solve(stream, problem, options, false);
 }
 
 #define LANKY_INSTANTIATE(T) \

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/dense.hpp>
+#include <lanky/dtype.hpp>
 #include <lanky/stream.hpp>
+#include <lanky/tuning.hpp>
 #include <lanky/view.hpp>
 #include <map>
 #include <tuple>
@@ -16,8 +18,9 @@ namespace lanky::solvers {
 template <class T>
 class Products {
  public:
-  explicit Products(const Stream& stream, Allocator* allocator = nullptr)
-      : stream_(stream), allocator_(allocator) {}
+  /// `by_vendor`: the vendor's library computes all products that it can, for benchmarks.
+  explicit Products(const Stream& stream, Allocator* allocator = nullptr, bool by_vendor = false)
+      : stream_(stream), allocator_(allocator), by_vendor_(by_vendor) {}
 
   /// C = A^H B of tall A and B.
   void gram(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
@@ -47,11 +50,19 @@ class Products {
     shape.ldc = ldc;
     GemmOptions options;
     options.allocator = allocator_;
+    GemmTuning vendor;
+    if (by_vendor_) {
+      for (const bool adds : {false, true}) {
+        vendor.set({stream_.device(), shape, kDType<T>, kDType<T>, false, adds}, {.vendor = true});
+      }
+      options.tuning = &vendor;
+    }
     return plans_.emplace(key, GemmPlan<T>(stream_, shape, options)).first->second;
   }
 
   Stream stream_;
   Allocator* allocator_;
+  bool by_vendor_;
   std::map<Key, GemmPlan<T>> plans_;
 };
 

@@ -2,6 +2,7 @@
 #include <lanky/error.hpp>
 
 #include "core/graph.hpp"
+#include "core/pinned.hpp"
 #include "core/runtime.hpp"
 
 namespace lanky::runtime {
@@ -55,6 +56,10 @@ double elapsed_ms(CUevent_st* /*start*/, CUevent_st* /*end*/) {
   absent();
 }
 
+void* allocate_pinned(std::size_t /*bytes*/, int /*device*/) {
+  absent();
+}
+void deallocate_pinned(void* /*data*/) noexcept {}
 void* allocate(std::size_t /*bytes*/, CUstream_st* /*stream*/, int /*device*/) {
   absent();
 }
