@@ -42,10 +42,8 @@ struct LinearResult {
 /// true residual says so; where rounding has let the recurrence part from it, the column begins
 /// anew, and is `stagnated` where that gains nothing.
 ///
-/// The same bits in every run on the same device. Bits of a column depend on the others no more
-/// than those of the operators' products do: plans on CUDA cores and on the CPU multiply a column
-/// alike whatever the others are, and products on tensor cores depend on the number of columns, but
-/// not on their values.
+/// The same bits in every run on the same device. Bits of a column depend on how many others there
+/// are, but not on what these hold, as far as operators keep to that; plans do.
 ///
 /// Waits. Throws Error: invalid_argument (extents; A or the preconditioner not positive definite:
 /// the value of p^H A p or r^H M r is told; NaN or Inf in B or in products; right-hand sides whose

@@ -42,6 +42,7 @@ class CpuLinearWork : public LinearWork<T> {
   static constexpr int kMostSums = 3;
   /// Rows that are summed as one, whatever the number of threads, so that bits do not depend on it.
   static constexpr std::int64_t kChunkRows = 2048;
+  static constexpr std::int64_t kFewColumns = 4;
 
   struct SmallMemory {
     explicit SmallMemory(std::int64_t k)
@@ -72,28 +73,54 @@ class CpuLinearWork : public LinearWork<T> {
     }
   }
 
-  /// Row by row, since columns of a row share the lines of memory.
   template <class Pass>
   void pass_chunk(const Pass& work, std::int64_t chunk) {
-    using Column = decltype(work.column(0));
-    constexpr int kP = kParts<T>;
-    std::vector<Column> columns;
-    std::vector<double> sums(static_cast<std::size_t>(columns_ * kMostSums));
+    const std::int64_t begin = chunk * kChunkRows;
+    const std::int64_t end = std::min(rows_, begin + kChunkRows);
+    double* const sums = partials_.data() + chunk * columns_ * kMostSums;
+    std::fill_n(sums, columns_ * kMostSums, 0.0);
+    if (columns_ <= kFewColumns) {
+      pass_by_columns(work, begin, end, sums);
+    } else {
+      pass_by_rows(work, begin, end, sums);
+    }
+  }
+
+  /// Sums stay in registers.
+  template <class Pass>
+  void pass_by_columns(const Pass& work, std::int64_t begin, std::int64_t end, double* sums) {
+    for (std::int64_t j = 0; j < columns_; ++j) {
+      const auto column = work.column(static_cast<int>(j));
+      if (!column.active) continue;
+      double own[kMostSums] = {};
+      for (std::int64_t i = begin; i < end; ++i)
+        pass_element(work, column, i, j, own);
+      std::copy_n(own, kMostSums, sums + j * kMostSums);
+    }
+  }
+
+  /// Columns of a row share the lines of memory. A column is summed in the same order.
+  template <class Pass>
+  void pass_by_rows(const Pass& work, std::int64_t begin, std::int64_t end, double* sums) {
+    std::vector<decltype(work.column(0))> columns;
     for (std::int64_t j = 0; j < columns_; ++j)
       columns.push_back(work.column(static_cast<int>(j)));
-    const std::int64_t end = std::min(rows_, (chunk + 1) * kChunkRows);
-    for (std::int64_t i = chunk * kChunkRows; i < end; ++i) {
+    for (std::int64_t i = begin; i < end; ++i) {
       for (std::int64_t j = 0; j < columns_; ++j) {
-        const Column& column = columns[static_cast<std::size_t>(j)];
-        if (!column.active) continue;
-        for (int part = 0; part < kP; ++part) {
-          const int c = static_cast<int>(j) * kP + part;
-          work.apply(column, work.load(column, i, c), i, c,
-                     &sums[static_cast<std::size_t>(j * kMostSums)]);
-        }
+        const auto& column = columns[static_cast<std::size_t>(j)];
+        if (column.active) pass_element(work, column, i, j, sums + j * kMostSums);
       }
     }
-    std::copy(sums.begin(), sums.end(), partials_.begin() + chunk * columns_ * kMostSums);
+  }
+
+  template <class Pass, class Column>
+  static void pass_element(const Pass& work, const Column& column, std::int64_t i, std::int64_t j,
+                           double* sums) {
+    constexpr int kP = kParts<T>;
+    for (int part = 0; part < kP; ++part) {
+      const int c = static_cast<int>(j) * kP + part;
+      work.apply(column, work.load(column, i, c), i, c, sums);
+    }
   }
 
   std::int64_t rows_;
