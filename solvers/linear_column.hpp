@@ -161,6 +161,9 @@ struct MinresView {
   /// After q = A z: sum = z^H q.
   LANKY_HOST_DEVICE void multiplied(int c, double sum) const {
     MinresScalars& s = scalars[c];
+    const ColumnState state = columns[c].state;
+    // Columns that claim to be solved go on until the host has looked.
+    if (state != ColumnState::running && state != ColumnState::claimed) s.goes_on = 0;
     s.moves = s.goes_on;
     if (s.goes_on == 0) return;
     if (!is_finite(sum)) {

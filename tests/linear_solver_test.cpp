@@ -457,6 +457,44 @@ EXECUTOR_TEST(LinearSolver, BitsOfAColumnAreIndependentOfTheOthers) {
   }
 }
 
+/// Column 0 lives in rows whose condition number is 2, the others in a chain that takes long.
+EXECUTOR_TEST(LinearSolver, SolvedColumnsRest) {
+  using T = typename TypeParam::Element;
+  constexpr std::int64_t kN = 200;
+  const Stream stream(device);
+  Entries<T> entries;
+  entries.n = kN;
+  for (std::int64_t i = 0; i < kN; ++i) {
+    const bool easy = i < kN / 2;
+    entries.set(i, i, number<T>(easy ? 1 + static_cast<double>(i % 5) / 5 : 2.01));
+    if (!easy && i + 1 < kN) entries.set(i, i + 1, number<T>(-1));
+  }
+  const CsrMatrix<T> a = entries.matrix();
+  const LinearOperator<T> op = make_operator(stream, a.view(), 3);
+  std::vector<T> b = noises<T>(kN, 3);
+  for (std::int64_t i = 0; i < kN; ++i) {
+    for (std::int64_t j = 0; j < 3; ++j) {
+      if ((j == 0) != (i < kN / 2)) b[static_cast<std::size_t>(i * 3 + j)] = T{};
+    }
+  }
+  std::vector<T> alone = b;
+  for (std::size_t e = 0; e < b.size(); ++e) {
+    if (e % 3 != 0) alone[e] = T{};
+  }
+  for (const Method method : kAll) {
+    SCOPED_TRACE(static_cast<int>(method));
+    const Solution<T> together = solve(method, stream, op, b, 3);
+    const Solution<T> single = solve(method, stream, op, alone, 3);
+    expect_solved(a, b, 3, together);
+    expect_solved(a, alone, 3, single);
+    EXPECT_LE(single.result.iterations, 10);
+    EXPECT_GE(together.result.iterations, 30);
+    if (method == Method::block_cg) continue;  // whose columns depend on each other
+    for (std::size_t e = 0; e < b.size(); e += 3)
+      ASSERT_EQ(together.x[e], single.x[e]);
+  }
+}
+
 EXECUTOR_TEST(LinearSolver, TellsWhatItCannotSolve) {
   using T = typename TypeParam::Element;
   const Stream stream(device);
