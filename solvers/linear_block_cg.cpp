@@ -90,7 +90,8 @@ class BlockCg final : public LinearSolve<T> {
     now_ = 1 - now_;
   }
 
-  /// Of W with W^H M W: C in alpha_, or of the second one, what makes the next P in directions_.
+  /// Factors W by W^H M W: C goes to alpha_, that of the second factor to directions_, which make
+  /// the next P.
   void factor(MatrixView<const T> w, MatrixView<const T> mw, bool second) {
     products_.gram(w, mw, square(gram_.data()));
     this->work_->run(BlockFactor<Real>{
@@ -118,7 +119,7 @@ class BlockCg final : public LinearSolve<T> {
     return Buffer<Number>(this->stream_, k_ * k_, this->options_.allocator);
   }
 
-  /// Of a gram product of unit vectors: sums of many terms, whose errors mostly cancel.
+  /// A gram product of unit vectors has sums of many terms, whose errors mostly cancel.
   static constexpr double kRoundings = 32;
 
   std::int64_t k_;

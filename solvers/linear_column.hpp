@@ -21,7 +21,7 @@ enum class ColumnState : std::int32_t {
   not_finite      // `value` is NaN or Inf
 };
 
-/// What the host is told of a right-hand side, and tells the device.
+/// A right-hand side as the device tells the host of it, and the host the device.
 struct LinearColumn {
   double estimate;  // of the residual's norm, by the recurrence
   double claim;     // a right-hand side claims to be solved at this estimate

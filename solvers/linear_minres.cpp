@@ -67,7 +67,7 @@ class Minres final : public LinearSolve<T> {
   bool has_m() const { return static_cast<bool>(this->m_); }
   static Rows<const Real> rows(Matrix<T>& x) { return real_rows(read_only(x.view())); }
   MinresView view() {
-    // What runs from a residual that is near the null space reach, between u and its root.
+    // Runs that begin near the null space reach slopes between u and its root.
     const double roundoff = unit_roundoff(kDType<T>);
     return {this->columns(), scalars_.data(), 16 * std::pow(roundoff, 0.75),
             4 * std::sqrt(roundoff)};

@@ -34,7 +34,7 @@ struct Active {
   bool active;
 };
 
-/// Of right-hand sides: |b|^2, how many elements are not zero, how many are NaN or Inf.
+/// Sizes of right-hand sides: |b|^2, how many elements are not zero, how many are NaN or Inf.
 template <class Real>
 struct SizePass {
   static constexpr int kSums = 3;

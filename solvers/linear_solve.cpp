@@ -165,9 +165,9 @@ void LinearSolve<T>::multiply_rest() {
       real_rows(read_only(rest())), real_rows(read_only(weighed)), {squares_.data() + c_}});
 }
 
-/// What right-hand sides claim is compared with their true residuals, and all of them now and then:
-/// where the recurrence has left the true residual, iterations are of no use. Returns whether some
-/// are to be iterated.
+/// Compares right-hand sides that claim to be solved with their true residuals, all of them now and
+/// then: where the recurrence has left the true residual, iterations are of no use. Returns whether
+/// some are to be iterated.
 template <class T>
 bool LinearSolve<T>::verify() {
   constexpr int kMostUnverified = 256;  // iterations
@@ -195,7 +195,7 @@ bool LinearSolve<T>::verify() {
   return any(ColumnState::running);
 }
 
-/// What becomes of a right-hand side whose true residual r is known; `weighed` is r^H M r.
+/// Decides how a right-hand side goes on whose true residual r is known; `weighed` is r^H M r.
 template <class T>
 void LinearSolve<T>::judge(std::size_t j, double weighed) {
   LinearColumn& column = columns_[j];

@@ -1,6 +1,5 @@
-// What the linear solvers have in common: right-hand sides that are iterated, asked now and then
-// how far they are, verified by their true residual where they claim to be solved, and begun anew
-// from it where rounding has let the recurrence part from it.
+// The common part of the linear solvers: right-hand sides are iterated, verified by their true
+// residuals where they claim to be solved, and begin anew where rounding has led them astray.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What linear solvers need of a device beside lanky's products. Two implementations: cpu/ and
+// Work that linear solvers give to a device beside lanky's products. Two implementations: cpu/ and
 // cuda/; a build without CUDA takes cuda/absent.cpp. Work is given to the stream; nothing waits.
 #pragma once
 

@@ -466,7 +466,7 @@ EXECUTOR_TEST(LinearSolver, SolvedColumnsRest) {
   entries.n = kN;
   for (std::int64_t i = 0; i < kN; ++i) {
     const bool easy = i < kN / 2;
-    entries.set(i, i, number<T>(easy ? 1 + static_cast<double>(i % 5) / 5 : 2.01));
+    entries.set(i, i, number<T>(easy ? 1 + static_cast<double>(i) / 100 : 2.01));
     if (!easy && i + 1 < kN) entries.set(i, i + 1, number<T>(-1));
   }
   const CsrMatrix<T> a = entries.matrix();
@@ -487,7 +487,7 @@ EXECUTOR_TEST(LinearSolver, SolvedColumnsRest) {
     const Solution<T> single = solve(method, stream, op, alone, 3);
     expect_solved(a, b, 3, together);
     expect_solved(a, alone, 3, single);
-    EXPECT_LE(single.result.iterations, 10);
+    EXPECT_LE(single.result.iterations, 14);
     EXPECT_GE(together.result.iterations, 30);
     if (method == Method::block_cg) continue;  // whose columns depend on each other
     for (std::size_t e = 0; e < b.size(); e += 3)

@@ -1,5 +1,5 @@
-// What works on a small matrix together (solvers/orthogonal_factor.hpp, block_cg_factor.hpp): the
-// threads of one block.
+// The threads of one block, as a team that works on a small matrix (solvers/orthogonal_factor.hpp,
+// block_cg_factor.hpp).
 #pragma once
 
 namespace lanky::solvers {
