@@ -10,42 +10,25 @@
 #include <limits>
 #include <random>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using lanky::CholeskyQr;
 using lanky::CholeskyQrOptions;
-using lanky::DeviceKind;
 using lanky::ErrorCode;
 using lanky::Layout;
 using lanky::Matrix;
 using lanky::MatrixView;
 using lanky::Stream;
-using lanky::testing::On;
-
-using Types =
-    ::testing::Types<On<DeviceKind::cpu, double>, On<DeviceKind::cpu, float>,
-                     On<DeviceKind::cpu, std::complex<float>>,
-                     On<DeviceKind::cpu, std::complex<double>>, On<DeviceKind::cuda, double>,
-                     On<DeviceKind::cuda, float>, On<DeviceKind::cuda, std::complex<float>>,
-                     On<DeviceKind::cuda, std::complex<double>>>;
-
-template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
-template <class T>
-constexpr bool kDouble = std::is_same_v<T, Wide<T>>;
-
-double conjugate(double x) {
-  return x;
-}
-std::complex<double> conjugate(std::complex<double> x) {
-  return std::conj(x);
-}
+using lanky::testing::conjugate;
+using lanky::testing::kDouble;
+using lanky::testing::number;
+using lanky::testing::Wide;
 
 /// A matrix of the device as numbers by rows.
 template <class T>
@@ -69,14 +52,7 @@ void fill(Matrix<T>& matrix, double mix, double size = 1) {
   std::vector<T> elements(static_cast<std::size_t>(matrix.buffer().size()));
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  const auto draw = [&]() -> Wide<T> {
-    const double real = uniform(random);
-    if constexpr (std::is_floating_point_v<T>) {
-      return real;
-    } else {
-      return {real, uniform(random)};
-    }
-  };
+  const auto draw = [&] { return number<T>([&] { return uniform(random); }); };
   for (std::int64_t i = 0; i < view.rows; ++i) {
     const Wide<T> same = draw();
     for (std::int64_t j = 0; j < view.cols; ++j) {
@@ -130,7 +106,7 @@ Deviations judge(const Matrix<T>& a, const Matrix<T>& q, const Matrix<T>& r) {
 
 template <class T>
 class CholeskyQrOf : public ::testing::Test {};
-TYPED_TEST_SUITE(CholeskyQrOf, Types, lanky::testing::OnName);
+TYPED_TEST_SUITE(CholeskyQrOf, lanky::testing::VectorCases, lanky::testing::OnName);
 
 EXECUTOR_TEST(CholeskyQrOf, FactorsOfAllLayouts) {
   using T = typename TypeParam::Element;

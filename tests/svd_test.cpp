@@ -15,11 +15,11 @@
 #include "solvers/dense_svd.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
+#include "support/vectors.hpp"
 
 namespace {
 
 using lanky::CsrMatrix;
-using lanky::DeviceKind;
 using lanky::ErrorCode;
 using lanky::LinearOperator;
 using lanky::Matrix;
@@ -30,43 +30,15 @@ using lanky::Stream;
 using lanky::SvdMethod;
 using lanky::SvdOptions;
 using lanky::SvdResult;
-using lanky::testing::On;
-
-using Types =
-    ::testing::Types<On<DeviceKind::cpu, double>, On<DeviceKind::cpu, float>,
-                     On<DeviceKind::cpu, std::complex<float>>,
-                     On<DeviceKind::cpu, std::complex<double>>, On<DeviceKind::cuda, double>,
-                     On<DeviceKind::cuda, float>, On<DeviceKind::cuda, std::complex<float>>,
-                     On<DeviceKind::cuda, std::complex<double>>>;
-
-template <class T>
-struct RealPart {
-  using Type = T;
-};
-template <class R>
-struct RealPart<std::complex<R>> {
-  using Type = R;
-};
-template <class T>
-constexpr bool kDouble = sizeof(typename RealPart<T>::Type) == sizeof(double);
-template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::complex<double>>;
+using lanky::testing::conjugate;
+using lanky::testing::kDouble;
+using lanky::testing::number;
+using lanky::testing::Wide;
 
 template <class T>
 Wide<T> drawn(std::mt19937_64& random) {
   std::normal_distribution<double> normal;
-  if constexpr (std::is_floating_point_v<T>) {
-    return normal(random);
-  } else {
-    const double real = normal(random);
-    return {real, normal(random)};
-  }
-}
-double conjugate(double x) {
-  return x;
-}
-std::complex<double> conjugate(std::complex<double> x) {
-  return std::conj(x);
+  return number<T>([&] { return normal(random); });
 }
 
 /// H A of a random Householder reflection H; a is [m, n] by rows.
@@ -287,7 +259,7 @@ TEST(SmallSvd, OfEqualGradedAndNoValues) {
 
 template <class T>
 class Svd : public ::testing::Test {};
-TYPED_TEST_SUITE(Svd, Types, lanky::testing::OnName);
+TYPED_TEST_SUITE(Svd, lanky::testing::VectorCases, lanky::testing::OnName);
 
 EXECUTOR_TEST(Svd, DenseMatricesOfAllShapes) {
   using T = typename TypeParam::Element;
@@ -523,7 +495,7 @@ EXECUTOR_TEST(Svd, RefusesWhatItCannotDo) {
           {"the adjoint is not that of A"});
 
   CsrMatrix<T> broken = a;
-  broken.values[7] = std::numeric_limits<typename RealPart<T>::Type>::quiet_NaN();
+  broken.values[7] = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
   refused(operator_of(stream, broken), {}, {"NaN or Inf"});
 }
 
