@@ -192,6 +192,7 @@ def eigsh(
     rng: Any = None,
     *,
     preconditioner: Any = None,
+    polynomial_degree: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> Any:
     """k eigenvalues of a symmetric or Hermitian A, or of A x = lambda M x, ascending, and their
@@ -214,7 +215,9 @@ def eigsh(
     `tol`: residuals are at most tol abs(lambda), or what rounding allows; 0 is 1e-8, and 1e-4 in
     float32. The error of lambda is about the square of that. `ncv`: the dimension of the space that
     is searched, three times the vectors that are iterated at once. `v0`: start vectors, one or
-    several. `rng`: a seed. `Minv` is not needed, and not used.
+    several. `rng`: a seed. `Minv` is not needed, and not used. Without M and a preconditioner, a
+    polynomial of A preconditions: `polynomial_degree` products more in each iteration, 0 for none,
+    None for a degree that follows from the bytes that products move.
 
     `callback(progress)` is called after each iteration with `iteration`, `converged`, `wanted`,
     `residual`, `tolerance` and `seconds`. Where it returns False or raises StopIteration, the best
@@ -255,6 +258,7 @@ def eigsh(
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
         block_size=0 if ncv is None else max(k, ncv // 3),
+        polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
         seed=seed_of(rng),
         progress=progress_of(callback),
     )
@@ -344,6 +348,7 @@ def lobpcg(
     restartControl: int = 20,  # noqa: N803
     *,
     rng: Any = None,
+    polynomial_degree: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
     """Eigenvalues at one end of A x = lambda B x, as many as X has columns, from its columns as
@@ -355,9 +360,9 @@ def lobpcg(
     B-orthogonal to the columns of `Y`.
 
     `tol` and `maxiter` are those of `lanky.eigsh()`: SciPy's tolerance is absolute, and it ends
-    after 20 iterations. A UserWarning says that not all have converged. The basis is always
-    orthonormal, so that `restartControl` has nothing to do. `verbosityLevel` above 0 prints a line
-    an iteration.
+    after 20 iterations. `polynomial_degree` is as there. A UserWarning says that not all have
+    converged. The basis is always orthonormal, so that `restartControl` has nothing to do.
+    `verbosityLevel` above 0 prints a line an iteration.
     """
     if retLambdaHistory or retResidualNormsHistory:
         raise ValueError(
@@ -382,6 +387,7 @@ def lobpcg(
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
         block_size=0,
+        polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
         seed=seed_of(rng),
         progress=_printing(progress_of(callback)) if verbosityLevel > 0 else progress_of(callback),
     )

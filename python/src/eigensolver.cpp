@@ -28,8 +28,8 @@ LinearOperator<T> operator_or_none(const AnyOperator* given) {
 nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOperator& a,
                    const AnyOperator* b, const AnyOperator* preconditioner, nb::handle constraints,
                    nb::handle start, std::int64_t k, bool largest, double tolerance,
-                   int max_iterations, std::int64_t block_size, std::uint64_t seed,
-                   nb::handle progress) {
+                   int max_iterations, std::int64_t block_size, int polynomial_degree,
+                   std::uint64_t seed, nb::handle progress) {
   return visit_vector_type(a.dtype(), "A", [&](auto type) {
     using T = typename decltype(type)::type;
     EigenProblem<T> problem{.a = a.as<T>(),
@@ -43,6 +43,7 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
     options.tolerance = tolerance;
     if (max_iterations != 0) options.max_iterations = max_iterations;
     options.block_size = block_size;
+    options.polynomial_degree = polynomial_degree;
     options.seed = seed;
     options.progress = on_progress(progress);
     options.allocator = place->allocator();
@@ -68,7 +69,8 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
 void bind_eigensolver(nb::module_& module) {
   module.def("lobpcg", &lobpcg_of, "place"_a, "a"_a, "b"_a.none(), "preconditioner"_a.none(),
              "constraints"_a.none(), "start"_a.none(), nb::kw_only(), "k"_a, "largest"_a,
-             "tolerance"_a, "max_iterations"_a, "block_size"_a, "seed"_a, "progress"_a.none());
+             "tolerance"_a, "max_iterations"_a, "block_size"_a, "polynomial_degree"_a, "seed"_a,
+             "progress"_a.none());
 }
 
 }  // namespace lanky::python
