@@ -29,13 +29,12 @@ namespace lanky::solvers {
 
 namespace {
 
-/// Columns that are iterated together make whole words of 16 bytes.
-template <class T>
-constexpr std::int64_t kWord = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
-
+/// Columns that are iterated together make whole sectors of 32 bytes of each row, so that blocks
+/// begin at words of 16 bytes, and few numbers of them need plans of their own.
 template <class T>
 std::int64_t rounded_up(std::int64_t columns) {
-  return (columns + kWord<T> - 1) / kWord<T> * kWord<T>;
+  constexpr std::int64_t kSector = 32 / sizeof(T);
+  return (columns + kSector - 1) / kSector * kSector;
 }
 
 /// Where blocks stand among the columns of the basis S: W passes from one side of [Y X P] to the
@@ -126,7 +125,6 @@ class Lobpcg {
   void give_work();
   void work();
   bool finished();
-  EigenResult<T> result();
 
   void search_directions();
   void apply_polynomial();
@@ -391,7 +389,14 @@ void Lobpcg<T>::refresh() {
   if (turn_.cols > 0) take_turn();
   const Blocks blocks = at_.restart();
   auto* const report = told_at<PassReport>(told_.reports);
+  constexpr int kMostPasses = 12;
+  int passes = 0;
   for (bool done = false; !done; now_ = 1 - now_) {
+    if (++passes > kMostPasses) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("the basis of ", blocks.w, " vectors could not be made orthonormal in ",
+                         kMostPasses, " passes"));
+    }
     orthogonalizer_.pass_to(s(), blocks, Side::right, s_[1 - now_].view(), report);
     read_report();
     PassReport told;
@@ -729,11 +734,21 @@ EigenResult<T> Lobpcg<T>::run() {
   start();
   if (degree_ > 0) find_far_end();
   refresh();
-  while (!done_)
-    iterate();
-  if (turn_.cols > 0) take_turn();
-  EigenResult<T> result = make_result<T>(stream_, problem_, options_, *work_, theta_,
-                                         read_only(columns_of(x(), 0, k_)), norm_);
+  const auto solve = [&] {
+    done_ = false;
+    while (!done_)
+      iterate();
+    if (turn_.cols > 0) take_turn();
+    return make_result<T>(stream_, problem_, options_, *work_, theta_,
+                          read_only(columns_of(x(), 0, k_)), norm_);
+  };
+  EigenResult<T> result = solve();
+  // Residuals that are computed anew decide: those that were updated may have been smaller.
+  while (status_ == SolverStatus::converged && result.converged < k_) {
+    tolerance_ /= 2;
+    refresh();
+    result = solve();
+  }
   result.status = status_;
   result.iterations = iteration_;
   result.history = std::move(history_);

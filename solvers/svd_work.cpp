@@ -24,7 +24,7 @@ LinearOperator<T> with_fewer_columns(const LinearOperator<T>& op) {
 
 template <class T>
 double tolerance_of(const SvdOptions& options) {
-  constexpr double kRoundings = 16;  // of A x, in units of |A| |x|, that a residual is allowed
+  constexpr double kRoundings = 32;  // of A x, in units of |A| |x|, that a residual is allowed
   const double usual = sizeof(RealOf<T>) == sizeof(double) ? 1e-8 : 1e-4;
   return std::max(options.tolerance > 0 ? options.tolerance : usual,
                   kRoundings * unit_roundoff(kDType<T>));

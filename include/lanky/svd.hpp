@@ -25,7 +25,7 @@ struct SvdOptions {
   std::int64_t k = 6;  // singular triplets wanted, 1 to min(m, n)
   SvdMethod method = SvdMethod::golub_kahan;
   /// A triplet has converged where max(|A v - s u|, |A^H u - s v|) <= tolerance times the largest
-  /// singular value. 0: 1e-8 for double, 1e-4 for float. Never less than 16 roundings.
+  /// singular value. 0: 1e-8 for double, 1e-4 for float. Never less than 32 roundings.
   double tolerance = 0;
   /// Of Golub-Kahan, each a product of A with 8 vectors and one of A^H; more until k vectors are
   /// there.
