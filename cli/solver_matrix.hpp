@@ -17,12 +17,12 @@ namespace lanky::cli {
 /// io (a folder of none).
 Source solver_source(const SolverOptions& options);
 
-/// What --dtype says, or else the widest that the matrix and the `files` beside it need ("" is
-/// none). Throws Error(invalid_argument) where a file is complex and --dtype is not.
+/// The type that --dtype says, or else the widest that the matrix and the `files` beside it need
+/// ("" is none). Throws Error(invalid_argument) where a file is complex and --dtype is not.
 DType solver_dtype(const SolverOptions& options, const Source& source,
                    const std::vector<std::string>& files);
 
-/// What values solver_matrix() has, for people: "values of the file".
+/// The values of solver_matrix() in words: "values of the file".
 std::string values_text(const SolverOptions& options, const Source& source);
 
 /// Warnings of the reader go to standard error. Throws as io::read_csr and io::generate do.

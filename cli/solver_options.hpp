@@ -41,7 +41,7 @@ void add_preconditioner(CLI::App& command, SolverOptions& options);
 /// -k, whose default `k` holds.
 void add_wanted(CLI::App& command, std::int64_t& k, const char* what);
 
-/// Of --preconditioner: rows of its diagonal blocks, 1 for jacobi, 0 for none, -1 where the text
+/// Rows of the diagonal blocks of --preconditioner: 1 for jacobi, 0 for none, -1 where the text
 /// names no preconditioner.
 std::int64_t preconditioner_block(std::string_view text);
 

@@ -36,7 +36,8 @@ struct SolverOutcome {
   double read_seconds = 0;
   double setup_seconds = 0;  // plans and the preconditioner
   double seconds = 0;        // of the solver
-  /// Of these, products with A; known on a CPU alone, where they are done when they return.
+  /// The part of them that products with A take; known on a CPU alone, where a product is done when
+  /// it returns.
   std::optional<double> product_seconds{};
   std::vector<SolverColumn> columns{};
   std::vector<SolverProgress> history{};
@@ -44,7 +45,7 @@ struct SolverOutcome {
   nlohmann::ordered_json more = nlohmann::ordered_json::object();  // further fields
 };
 
-/// What was solved.
+/// The matrix that was solved.
 struct SolverSubject {
   const Source* source = nullptr;
   std::int64_t rows = 0;

@@ -1,4 +1,4 @@
-// What the solvers' commands do between the options and the report.
+// Steps of the solvers' commands between the options and the report: operators, clocks, types.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ int visit_solver_dtype(DType dtype, const F& f) {
   }
 }
 
-/// What solvers take for a tolerance of 0.
+/// The tolerance, or the one that solvers take for 0.
 template <class T>
 double tolerance_or_default(double tolerance) {
   if (tolerance > 0) return tolerance;

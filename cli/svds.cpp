@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <lanky/error.hpp>
-#include <lanky/sparse.hpp>
+#include <lanky/linear_operator.hpp>
 #include <lanky/svd.hpp>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/dense_file.hpp"
@@ -30,17 +29,6 @@ struct SvdsOptions : SolverOptions {
 
   bool is_randomized() const { return method == "randomized"; }
 };
-
-template <class T>
-LinearOperator<T> with_adjoint(const Stream& stream, const CsrMatrix<T>& a, std::int64_t columns) {
-  SparseOptions options;
-  options.expected_columns = columns;
-  options.expected_layout = Layout::row;
-  auto plan = std::make_shared<const SparsePlan<T>>(stream, a.view(), options);
-  options.op = Op::conj_trans;
-  auto adjoint = std::make_shared<const SparsePlan<T>>(stream, a.view(), options);
-  return LinearOperator<T>(std::move(plan), std::move(adjoint));
-}
 
 template <class T>
 int svds_of(const SvdsOptions& o, const Source& source) {
@@ -68,8 +56,9 @@ int svds_of(const SvdsOptions& o, const Source& source) {
   clock.lap();
   double product_seconds = 0;
   const SvdResult<T> result = of_matrix(source.place, [&] {
+    const std::int64_t columns = o.svd.k + o.svd.oversampling;
     const LinearOperator<T> op =
-        timed(stream, with_adjoint(stream, a, o.svd.k + o.svd.oversampling), product_seconds);
+        timed(stream, make_operator_with_adjoint(stream, a.view(), columns), product_seconds);
     stream.synchronize();
     outcome.setup_seconds = clock.lap();
     SolverWatch watch("svds of " + source.shown());

@@ -34,8 +34,9 @@ endif()
 if(LANKY_SHARED AND PROJECT_IS_TOP_LEVEL)
   foreach(component ${CPACK_COMPONENTS_ALL})  # Debian's place for licenses
     string(TOUPPER ${component} upper)
-    install(FILES LICENSE RENAME copyright COMPONENT ${component}
-      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+    set(lanky_doc ${CMAKE_INSTALL_DATADIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+    install(FILES LICENSE RENAME copyright COMPONENT ${component} DESTINATION ${lanky_doc})
+    install(FILES NOTICE COMPONENT ${component} DESTINATION ${lanky_doc})
   endforeach()
   include(CPack)
 endif()

@@ -31,6 +31,7 @@ MATERIALS = [
     ("bzip2", "libbz2-dev", "bzip2-1.0.6", "static library, program, wheel"),
     ("zlib", "zlib1g-dev", "Zlib", "static library, program, wheel"),
     ("xxHash", "libxxhash-dev", "BSD-2-Clause", "headers in every library"),
+    ("Eigen", "libeigen3-dev", "MPL-2.0", "headers in every library"),
     ("CLI11", "libcli11-dev", "BSD-3-Clause", "headers in the program"),
     ("nlohmann-json", "nlohmann-json3-dev", "MIT", "headers in the program"),
 ]

@@ -31,13 +31,6 @@ struct FactorReport {
   bool finite;
 };
 
-LANKY_HOST_DEVICE inline double number(double re, double /*like*/) {
-  return re;
-}
-LANKY_HOST_DEVICE inline ComplexNumber number(double re, ComplexNumber /*like*/) {
-  return {re, 0};
-}
-
 /// Matrices are by rows. Afterwards t has diag(p) L^H in its upper triangle, L^-1 below it.
 template <class Number, class Team, class Real>
 LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, const Real* gram,
@@ -75,7 +68,7 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
     for (std::int64_t i = j + 1 + team.row(); i < k; i += team.rows()) {
       Number* const row = own.t + i * k;
       if (pivot == 0) {
-        if (team.lane() == 0) row[j] = number(0, Number{});
+        if (team.lane() == 0) row[j] = number_of<Number>(0);
         continue;
       }
       const Number factor = (1 / pivot) * conjugate(pivot_row[i]);
@@ -97,16 +90,16 @@ LANKY_HOST_DEVICE FactorReport factor_gram(const Team& team, std::int64_t k, con
 template <class Number>
 LANKY_HOST_DEVICE Number c_element(std::int64_t k, const FactorMemory<Number>& own, std::int64_t i,
                                    std::int64_t l) {
-  if (i > l || own.root[l] == 0) return number(0, Number{});
+  if (i > l || own.root[l] == 0) return number_of<Number>(0);
   const double over = own.scale[i] * own.root[l];
-  return i == l ? number(over, Number{}) : over * conjugate(own.t[l * k + i]);
+  return i == l ? number_of<Number>(over) : over * conjugate(own.t[l * k + i]);
 }
 
 /// Element (i, l) of tau.
 template <class Number>
 LANKY_HOST_DEVICE Number tau_element(std::int64_t k, const FactorMemory<Number>& own,
                                      std::int64_t i, std::int64_t l) {
-  if (i > l || own.root[i] == 0) return number(0, Number{});
+  if (i > l || own.root[i] == 0) return number_of<Number>(0);
   return (own.root[i] * own.length[l]) * own.t[i * k + l];
 }
 
@@ -168,7 +161,7 @@ LANKY_HOST_DEVICE void block_step(const Team& team, const BlockStep<Real>& p,
   for (std::int64_t e = team.first(); e < k * k; e += team.step()) {
     const std::int64_t a = e / k;
     const std::int64_t b = e % k;
-    Number sum = number(0, Number{});
+    Number sum = number_of<Number>(0);
     for (std::int64_t l = a > b ? a : b; sound && l < k; ++l)
       sum = sum + c_element(k, own, a, l) * conjugate(c_element(k, own, b, l));
     store_number(sum, p.inverse, e);
@@ -178,7 +171,7 @@ LANKY_HOST_DEVICE void block_step(const Team& team, const BlockStep<Real>& p,
   for (std::int64_t e = team.first(); e < k * k; e += team.step()) {
     const std::int64_t a = e / k;
     const std::int64_t j = e % k;
-    Number sum = number(0, Number{});
+    Number sum = number_of<Number>(0);
     if (!is_solved(p.columns[j])) {
       for (std::int64_t b = 0; b < k; ++b)
         sum =
@@ -200,14 +193,14 @@ LANKY_HOST_DEVICE void block_factor(const Team& team, const BlockFactor<Real>& p
     const std::int64_t i = e / k;
     const std::int64_t j = e % k;
     store_number(c_element(k, own, i, j), p.c, e);
-    Number phi = number(0, Number{});
-    Number tau = number(0, Number{});
+    Number phi = number_of<Number>(0);
+    Number tau = number_of<Number>(0);
     for (std::int64_t l = i; l < k; ++l) {
       const Number factor = tau_element(k, own, i, l);
       phi = phi + factor * load_number<Number>(p.phi, l * k + j);
       if (p.second && l <= j) tau = tau + factor * load_number<Number>(p.tau, l * k + j);
     }
-    if (is_solved(p.columns[j])) phi = number(0, Number{});
+    if (is_solved(p.columns[j])) phi = number_of<Number>(0);
     store_number(phi, p.next_phi, e);
     if (p.second) {
       store_number(conjugate(tau), p.tau_adjoint, j * k + i);

@@ -1,5 +1,5 @@
-// What solvers need of a device beside lanky's products. Two implementations: cpu/ and cuda/; a
-// build without CUDA takes cuda/absent.cpp. Work is given to the stream; nothing waits.
+// The device's work for solvers beside lanky's products, with implementations in cpu/ and cuda/; a
+// build without CUDA takes cuda/absent.cpp. Work is given to the stream, and nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ class BlockWork {
   /// To and from double (complex<double>).
   virtual void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) = 0;
   virtual void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) = 0;
-  /// A pass of orthogonalization in the small; `gram` and `coefficients` in memory of the device.
+  /// The small factorization of a pass of orthogonalization; all pointers are memory of the device.
   virtual void orthogonal_pass(const PassOperands<RealOf<T>>& operands) = 0;
-  /// Loads what passes of up to so many columns need, so that they can be captured.
+  /// Loads what passes over up to `columns` columns need, so that they can be captured.
   virtual void prepare(std::int64_t columns) = 0;
 };
 

@@ -1,7 +1,7 @@
-#include <lanky/cholesky_qr.hpp>
-
+// CholeskyQr: plans of the products of each pass, and the small factorizations between them.
 #include <cmath>
 #include <complex>
+#include <lanky/cholesky_qr.hpp>
 #include <lanky/dense.hpp>
 #include <lanky/dtype.hpp>
 #include <lanky/error.hpp>

@@ -1,11 +1,13 @@
-// What solvers do to tall matrices beside products: passes over rows, an element at a time, some
-// with a sum for each column. Matrices are by rows; complex ones pass as real ones of twice as many
-// columns, whose factors stand for two columns each.
+// Passes of solvers over the rows of tall matrices, an element at a time, some with a sum for each
+// column. Each is written once, for the CPU and for kernels. Matrices are by rows; complex ones
+// pass as real ones of twice as many columns, whose factors stand for two columns each.
 #pragma once
 
 #include <cstdint>
+#include <lanky/view.hpp>
 
 #include "core/host_device.hpp"
+#include "solvers/number.hpp"
 
 namespace lanky::solvers {
 
@@ -16,6 +18,16 @@ struct Rows {
 
   LANKY_HOST_DEVICE Real& at(std::int64_t i, int c) const { return data[i * ld + c]; }
 };
+
+/// The parts of a matrix by rows.
+template <class T>
+Rows<const RealOf<T>> real_rows(MatrixView<const T> x) {
+  return {parts_of(x.data), x.ld * kParts<T>};
+}
+template <class T>
+Rows<RealOf<T>> real_rows(MatrixView<T> x) {
+  return {parts_of(x.data), x.ld * kParts<T>};
+}
 
 // A pass has load(i, c), what an element needs of memory, and apply(loaded, i, c), which writes and
 // returns what is added to the sum of column c. Passes load two elements before they apply.

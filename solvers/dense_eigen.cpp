@@ -42,7 +42,7 @@ Spectrum<W> spectrum(const Eigen::SelfAdjointEigenSolver<Dense<W>>& solver) {
   return {{values.data(), values.data() + values.size()}, small<W>(solver.eigenvectors())};
 }
 
-/// Of H x = lambda B x, B positive definite.
+/// The spectrum of H x = lambda B x, B positive definite.
 template <class W>
 Spectrum<W> pencil_eigen(const Dense<W>& h, const Dense<W>& b) {
   const Eigen::GeneralizedSelfAdjointEigenSolver<Dense<W>> solver(h, b);
@@ -116,7 +116,6 @@ RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
   }
   const auto p = std::min<std::int64_t>(static_cast<std::int64_t>(active.size()), size - b);
   RitzStep<W> step;
-  step.values.assign(values.begin(), values.begin() + b);
   step.x = small<W>(v.leftCols(b));
   if (p == 0) return step;
   const auto rest = v.rightCols(size - b);

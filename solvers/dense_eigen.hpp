@@ -31,14 +31,13 @@ Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
 template <class W>
 void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name);
 
-/// A step of LOBPCG in the small: of a basis S = [X P W] and the spectrum of S^H A S, coefficients
-/// of the next X and P.
+/// Coefficients of the next X and P of LOBPCG, from the spectrum of S^H A S of its basis
+/// S = [X P W].
 template <class W>
 struct RitzStep {
-  std::vector<double> values;  // of X
-  SmallMatrix<W> x;            // [s, b]
-  SmallMatrix<W> p;            // [s, p]: orthonormal beside x
-  SmallMatrix<W> p_gram;       // p^H S^H A S p
+  SmallMatrix<W> x;       // [s, b]
+  SmallMatrix<W> p;       // [s, p]: orthonormal beside x
+  SmallMatrix<W> p_gram;  // p^H S^H A S p
 };
 /// X has b columns, of the end that is asked for. P spans, beside the next X, the steps of its
 /// columns `active` from the X before, as far as S has room: with all eigenvectors V = [V1 V2] it

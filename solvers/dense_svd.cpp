@@ -33,8 +33,8 @@ SmallMatrix<W> columns_in(const Dense<W>& dense, const std::vector<Eigen::Index>
 //
 // With V of A^H A = V diag(s^2) V^H, columns of A V are orthogonal to about u s_1^2, and A V = U R
 // with a nearly diagonal R: |r_ij| is about u s_1^2 / s_i. So the large singular values are
-// accurate. What belongs to others, the lower right of R, is a matrix of its own norm, and is
-// treated the same way.
+// accurate. The lower right of R, which belongs to the small ones, is a matrix of its own norm, and
+// is treated the same way.
 template <class W>
 SmallSvd<W> small_svd(const SmallMatrix<W>& a) {
   constexpr double kLarge = 1.0 / 16;  // of a matrix' norm, what is taken from its R

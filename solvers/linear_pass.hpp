@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <lanky/view.hpp>
 
 #include "core/host_device.hpp"
 #include "solvers/column_pass.hpp"
@@ -11,15 +10,6 @@
 #include "solvers/number.hpp"
 
 namespace lanky::solvers {
-
-template <class T>
-Rows<const RealOf<T>> real_rows(MatrixView<const T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
-template <class T>
-Rows<RealOf<T>> real_rows(MatrixView<T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
 
 // A pass has kSums sums for each column (1 where it says 0, which are dropped). column(j) is what a
 // thread keeps of right-hand side j; where it is not `active`, nothing else is called for it but

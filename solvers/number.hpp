@@ -49,7 +49,7 @@ LANKY_HOST_DEVICE inline double squared(ComplexNumber x) {
   return x.re * x.re + x.im * x.im;
 }
 
-/// A real number as any other.
+/// A real number as a Number.
 template <class Number>
 LANKY_HOST_DEVICE Number number_of(double real) {
   if constexpr (std::is_same_v<Number, double>) {
@@ -95,7 +95,7 @@ struct NumberOf<std::complex<R>> {
   static constexpr int kParts = 2;
 };
 
-/// Of elements: their parts, double or complex<double>, and how many parts they have.
+/// An element's type of parts, its type in double, and how many parts it has.
 template <class T>
 using RealOf = typename NumberOf<T>::Real;
 template <class T>

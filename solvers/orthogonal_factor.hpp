@@ -1,7 +1,7 @@
-// One pass of block Gram-Schmidt with the Pythagorean inner product, in the small: from
-// G = [Q W]^H W the coefficients C with which [Q W] C is orthonormal and orthogonal to Q. Carson,
-// Lund, Ma and Oktay, "Reorthogonalized Pythagorean variants of block classical Gram-Schmidt",
-// 2024.
+// The small factorization of a pass of block Gram-Schmidt with the Pythagorean inner product: from
+// G = [Q W]^H W follow coefficients C with which [Q W] C is orthonormal and orthogonal to Q
+// (Carson, Lund, Ma and Oktay, "Reorthogonalized Pythagorean variants of block classical
+// Gram-Schmidt", 2024).
 //
 //   D = diag(|w_i|^-1),  T = D (W^H W - (Q^H W)^H (Q^H W)) D = L diag(p) L^H,  C_W = D L^-H p^-1/2,
 //   C_Q = -(Q^H W) C_W
@@ -53,7 +53,7 @@ struct PassOperands {
   bool by_columns = false;         // G, C and both R
 };
 
-/// What works on a pass: threads of a block, or the one of a CPU.
+/// The team of a CPU: one thread. That of a GPU is the threads of a block (cuda/block_team.cuh).
 struct OneThread {
   LANKY_HOST_DEVICE static int first() { return 0; }
   LANKY_HOST_DEVICE static int step() { return 1; }

@@ -1,10 +1,10 @@
-#include <lanky/svd.hpp>
-
+// svds(): checks the problem, centers and turns it, and hands it to a method.
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <lanky/dtype.hpp>
 #include <lanky/error.hpp>
+#include <lanky/svd.hpp>
 #include <memory>
 #include <utility>
 

@@ -2,8 +2,8 @@
 // reorthogonalization and thick restarts (Baglama and Reichel, SIAM J. Sci. Comput. 27, 2005).
 //
 // Orthonormal U [m, c] and V [n, c + w] with A V_c = U B and A^H U = V_c B^H + V_w [0 S]: V_w are
-// the last w columns, S [w, last] stands beside the last block of U. Of B = P diag(s) Q^H follow
-// triplets U P, s, V Q whose residuals |S P_last| need no product. B is U^H (A V), multiplied: no
+// the last w columns, S [w, last] stands beside the last block of U. B = P diag(s) Q^H gives the
+// triplets U P, s, V Q, whose residuals |S P_last| need no product. B is U^H (A V), multiplied: no
 // recurrence is trusted, and a restart needs no case of its own.
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// What the methods for singular values share: the problem with its shorter side as columns, bases
-// that grow by blocks, and triplets of a matrix that is projected on a basis.
+// Parts that the methods for singular values share: the problem with its shorter side as columns,
+// bases that grow by blocks, and triplets of a matrix that is projected on a basis.
 #pragma once
 
 #include <chrono>
@@ -54,8 +54,8 @@ struct Triplets {
 template <class T>
 class Basis {
  public:
-  /// Of up to `capacity` columns, of which up to `at_once` are made orthonormal together: so many
-  /// more columns take memory.
+  /// Holds up to `capacity` columns, of which up to `at_once` are made orthonormal together, in as
+  /// many further columns of memory.
   Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity, std::int64_t at_once = 64);
 
   std::int64_t size() const noexcept { return size_; }
@@ -84,7 +84,7 @@ class Basis {
 template <class T>
 SmallMatrix<Wide<T>> gram_on_host(SvdWork<T>& work, MatrixView<const T> a, MatrixView<const T> b);
 
-/// Y = X C's first `count` columns, Y of that many.
+/// Y = X times the first columns of C, as many as Y has.
 template <class T>
 void combine_columns(SvdWork<T>& work, MatrixView<const T> x, const SmallMatrix<Wide<T>>& c,
                      MatrixView<T> y);

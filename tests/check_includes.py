@@ -40,6 +40,8 @@ SOURCES = (".h", ".c", ".hpp", ".cpp", ".cuh", ".cu")
 # Folders of the project as they begin in an #include: "core/text.hpp" is src/core/text.hpp.
 SPELLED = {"core": "src/core", "capi": "src/capi", "device": "src/device", "cli": "cli", "lanky": "include/lanky"}
 OWN = ("cli", "dense", "sparse", "solvers", "io", "bench", "collection", "examples", "tests", "support")
+# Eigen's headers take long to compile, and users of lanky need none.
+WITH_EIGEN = ("solvers/dense_eigen.cpp", "solvers/dense_svd.cpp")
 CUDA_HEADERS = re.compile(r"^(cuda|cublas|cusparse|cub/|thrust/|nvml|mma\.h|cooperative_groups)")
 
 
@@ -72,6 +74,8 @@ def faults(path: str, text: str) -> list[str]:
         without_cuda = folder in ("include/lanky", "io", "collection", "cli")
         if CUDA_HEADERS.match(included) and without_cuda and path != "include/lanky/cuda.hpp":
             found.append(f"{path}: {included}: no CUDA header here")
+        if included.startswith("Eigen/") and path not in WITH_EIGEN:
+            found.append(f"{path}: {included}: Eigen stays behind {' and '.join(WITH_EIGEN)}")
         if included.startswith("cub/") and path.endswith(".cuh"):
             found.append(f"{path}: {included}: CUB takes 12 s to compile; keep it out of headers")
         target = resolve(included)
@@ -114,6 +118,9 @@ def self_test() -> None:
         ("bench/a.cpp", ""),
         ("bench/cuda/peak.cu", '#include "dense/policy.hpp"'),
         ("examples/cholqr/cholqr.cpp", '#include "core/text.hpp"'),
+        ("solvers/lobpcg.cpp", '#include "dense/policy.hpp"'),
+        ("solvers/lobpcg.cpp", "#include <Eigen/QR>"),
+        ("include/lanky/svd.hpp", "#include <Eigen/QR>"),
         ("dense/gemm.cpp", "#if LANKY_CUDA"),
         ("elsewhere/a.cpp", ""),
     ]

@@ -1,4 +1,4 @@
-"""What device code keeps to (docs/design.md, section 7): where inline PTX stands, how many template parameters a
+"""What device code keeps to (docs/design.md, section 8): where inline PTX stands, how many template parameters a
 kernel has, how long a comment's line is, and where code asks what it is compiled for. Prints every fault."""
 
 import pathlib

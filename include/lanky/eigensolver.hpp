@@ -20,19 +20,19 @@ enum class EigenEnd : std::uint8_t { smallest, largest };  // algebraically
 struct EigenOptions {
   std::int64_t k = 6;  // eigenpairs wanted, 1 to n
   EigenEnd end = EigenEnd::smallest;
-  /// An eigenpair has converged where |A x - lambda B x| <= max(tolerance |lambda B x|, u |A| |x|), in
-  /// Euclidean norms, u about the rounding of A x. 0: 1e-8 for double, 1e-4 for float. The
-  /// error of lambda itself is about the square of that, over its distance to others.
+  /// An eigenpair has converged where |A x - lambda B x| <= max(tolerance |lambda B x|, u |A| |x|),
+  /// in Euclidean norms, u being 16 roundings. 0: 1e-8 for double, 1e-4 for float. The error of
+  /// lambda is about the square of the residual over the distance to other eigenvalues.
   double tolerance = 0;
   int max_iterations = 2000;
   /// Vectors iterated at once, at least k; 0: k and a few more, which make the last of the k
   /// converge as fast as the others.
   std::int64_t block_size = 0;
-  /// Without B and a preconditioner, residuals are preconditioned by so many steps of Chebyshev
-  /// iteration with A less its outermost Ritz value, a polynomial of A: about as many times fewer
-  /// iterations, each with as many products more, where these are cheaper than the rest of an
-  /// iteration. 0: none; -1: as many as take about as long as that rest, by the bytes that both
-  /// move.
+  /// Steps of Chebyshev iteration that precondition residuals where there is neither B nor a
+  /// preconditioner: a polynomial of A, near the inverse of A less its outermost Ritz value. Each
+  /// step costs a product with A an iteration; about as many times fewer iterations are needed. 0:
+  /// none. -1: from 1 to 16, so many that their products move about as many bytes as the rest of
+  /// an iteration.
   int polynomial_degree = -1;
   std::uint64_t seed = 0;  // of random start vectors
   OnProgress progress = {};
@@ -70,7 +70,7 @@ struct EigenResult {
   /// what rounding may hide of it (Parlett, The Symmetric Eigenvalue Problem, theorem 4.5.1). With
   /// B, the distance is measured in the norm of B^-1, and this is infinite.
   std::vector<double> bounds;
-  double norm = 0;  // of A as far as it was seen: a Ritz value, with B |A x| / |x|
+  double norm = 0;  // |A| as far as it was seen: the largest |Ritz value|; with B, |A x| / |x|
   std::vector<SolverProgress> history;  // an entry an iteration
 };
 

@@ -71,8 +71,8 @@ class LinearOperator {
   }
 
   /// Bytes that a product moves beside X and Y, by which solvers weigh products against their own
-  /// work: of a plan, values and columns. Functions of the caller's count
-  /// as ten entries a row, unless told.
+  /// work: those of a plan are its values and column indices. A function of the caller's counts as
+  /// ten entries a row, unless set_bytes() has told more exactly.
   double bytes() const noexcept { return bytes_; }
   LinearOperator& set_bytes(double bytes) noexcept {
     bytes_ = bytes;

@@ -1,5 +1,5 @@
-// What all solvers have in common: how they end, what they report, how they are stopped, and
-// preconditioners made from a matrix.
+// Common to all solvers: how they end, what they report, how they are stopped, and preconditioners
+// made from a matrix.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace lanky::inline v1 {
 
 /// How a solver ended. `stagnated`: residuals have not decreased for long, as rounding allows no
-/// less. `stopped`: the caller's OnProgress said so. What was reached is returned in all cases.
+/// less. `stopped`: the caller's OnProgress said so. The best so far is returned in all cases.
 enum class SolverStatus : std::uint8_t { converged, iterations_exhausted, stagnated, stopped };
 /// Name of the status as it stands in the enum.
 LANKY_EXPORT std::string_view to_string(SolverStatus status) noexcept;

@@ -15,10 +15,10 @@
 
 namespace lanky::inline v1 {
 
-/// randomized: a fixed number of products, singular values near the largest ones within a factor
-/// that power iterations bring near 1; it has converged where the tolerance happens to be reached,
-/// and its status is iterations_exhausted otherwise. golub_kahan: until the tolerance is reached.
-/// Both solve matrices with few rows or columns whole, by products with the identity.
+/// `randomized` takes a fixed number of products, and finds values within a factor of the largest
+/// ones that power iterations bring near 1. Its status is `converged` where the tolerance happens
+/// to be reached, and `iterations_exhausted` otherwise. `golub_kahan` goes on until the tolerance
+/// is reached. Both solve matrices with few rows or columns whole, by products with the identity.
 enum class SvdMethod : std::uint8_t { randomized, golub_kahan };
 
 struct SvdOptions {
@@ -27,13 +27,13 @@ struct SvdOptions {
   /// A triplet has converged where max(|A v - s u|, |A^H u - s v|) <= tolerance times the largest
   /// singular value. 0: 1e-8 for double, 1e-4 for float. Never less than 32 roundings.
   double tolerance = 0;
-  /// Of Golub-Kahan, each a product of A with 8 vectors and one of A^H; more until k vectors are
-  /// there.
+  /// Golub-Kahan's limit. An iteration is a product of A with 8 vectors and one of A^H; the solver
+  /// exceeds the limit until its bases have k vectors.
   int max_iterations = 1000;
   /// Vectors beside the k, which are iterated (randomized) or kept by restarts (Golub-Kahan): more
   /// of them take memory and save iterations.
   std::int64_t oversampling = 10;
-  int power_iterations = 4;  // of the randomized method, each a product with A and with A^H
+  int power_iterations = 4;  // of the randomized method; each is a product with A and one with A^H
   /// Columns of A less their means, without that matrix being formed (PCA): rows are samples.
   bool center = false;
   std::uint64_t seed = 0;  // of random start vectors

@@ -39,15 +39,6 @@ void run_pass(std::int64_t rows, std::int64_t cols, const Pass& pass, double* su
 }
 
 template <class T>
-Rows<const RealOf<T>> rows_of(MatrixView<const T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
-template <class T>
-Rows<RealOf<T>> rows_of(MatrixView<T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
-
-template <class T>
 class CpuBlockWork : public BlockWork<T> {
   using Real = RealOf<T>;
   static constexpr int kP = kParts<T>;
@@ -56,30 +47,31 @@ class CpuBlockWork : public BlockWork<T> {
   void residual(MatrixView<const T> ax, MatrixView<const T> bx, const double* theta,
                 const std::int32_t* positions, MatrixView<T> w, double* squares) override {
     run_pass(ax.rows, ax.cols * kP,
-             ResidualPass<Real>{rows_of(ax), rows_of(bx), theta, positions, kP, rows_of(w)},
+             ResidualPass<Real>{real_rows(ax), real_rows(bx), theta, positions, kP, real_rows(w)},
              squares, kP);
   }
   void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) override {
-    run_pass(x.rows, x.cols * kP, DotPass<Real>{rows_of(x), rows_of(y)}, sums, kP);
+    run_pass(x.rows, x.cols * kP, DotPass<Real>{real_rows(x), real_rows(y)}, sums, kP);
   }
   void combine(double alpha, MatrixView<const T> x, double beta, MatrixView<T> y) override {
-    run_pass(x.rows, x.cols * kP, CombinePass<Real>{alpha, rows_of(x), beta, rows_of(y)}, nullptr,
-             kP);
+    run_pass(x.rows, x.cols * kP, CombinePass<Real>{alpha, real_rows(x), beta, real_rows(y)},
+             nullptr, kP);
   }
   void recur(const double* t, MatrixView<const T> x, MatrixView<T> y, MatrixView<const T> r,
              MatrixView<const T> ax) override {
     run_pass(x.rows, x.cols * kP,
-             RecurrencePass<Real>{t, rows_of(x), rows_of(y), rows_of(r), rows_of(ax)}, nullptr, kP);
+             RecurrencePass<Real>{t, real_rows(x), real_rows(y), real_rows(r), real_rows(ax)},
+             nullptr, kP);
   }
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
-    run_pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, rows_of(x)}, nullptr,
+    run_pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr,
              kP);
   }
   void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) override {
-    run_pass(x.rows, x.cols * kP, CopyPass<Real, double>{rows_of(x), rows_of(y)}, nullptr, kP);
+    run_pass(x.rows, x.cols * kP, CopyPass<Real, double>{real_rows(x), real_rows(y)}, nullptr, kP);
   }
   void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) override {
-    run_pass(x.rows, x.cols * kP, CopyPass<double, Real>{rows_of(x), rows_of(y)}, nullptr, kP);
+    run_pass(x.rows, x.cols * kP, CopyPass<double, Real>{real_rows(x), real_rows(y)}, nullptr, kP);
   }
   void orthogonal_pass(const PassOperands<Real>& operands) override {
     using Number = typename NumberOf<T>::Number;

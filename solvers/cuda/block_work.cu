@@ -87,15 +87,6 @@ __global__ void __launch_bounds__(1024)
 }
 
 template <class T>
-Rows<const RealOf<T>> rows_of(MatrixView<const T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
-template <class T>
-Rows<RealOf<T>> rows_of(MatrixView<T> x) {
-  return {parts_of(x.data), x.ld * kParts<T>};
-}
-
-template <class T>
 class CudaBlockWork : public BlockWork<T> {
   using Real = RealOf<T>;
   using Number = typename NumberOf<T>::Number;
@@ -131,27 +122,28 @@ class CudaBlockWork : public BlockWork<T> {
   void residual(MatrixView<const T> ax, MatrixView<const T> bx, const double* theta,
                 const std::int32_t* positions, MatrixView<T> w, double* squares) override {
     pass(ax.rows, ax.cols * kP,
-         ResidualPass<Real>{rows_of(ax), rows_of(bx), theta, positions, kP, rows_of(w)}, squares);
+         ResidualPass<Real>{real_rows(ax), real_rows(bx), theta, positions, kP, real_rows(w)},
+         squares);
   }
   void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) override {
-    pass(x.rows, x.cols * kP, DotPass<Real>{rows_of(x), rows_of(y)}, sums);
+    pass(x.rows, x.cols * kP, DotPass<Real>{real_rows(x), real_rows(y)}, sums);
   }
   void combine(double alpha, MatrixView<const T> x, double beta, MatrixView<T> y) override {
-    pass(x.rows, x.cols * kP, CombinePass<Real>{alpha, rows_of(x), beta, rows_of(y)}, nullptr);
+    pass(x.rows, x.cols * kP, CombinePass<Real>{alpha, real_rows(x), beta, real_rows(y)}, nullptr);
   }
   void recur(const double* t, MatrixView<const T> x, MatrixView<T> y, MatrixView<const T> r,
              MatrixView<const T> ax) override {
     pass(x.rows, x.cols * kP,
-         RecurrencePass<Real>{t, rows_of(x), rows_of(y), rows_of(r), rows_of(ax)}, nullptr);
+         RecurrencePass<Real>{t, real_rows(x), real_rows(y), real_rows(r), real_rows(ax)}, nullptr);
   }
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
-    pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, rows_of(x)}, nullptr);
+    pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr);
   }
   void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) override {
-    pass(x.rows, x.cols * kP, CopyPass<Real, double>{rows_of(x), rows_of(y)}, nullptr);
+    pass(x.rows, x.cols * kP, CopyPass<Real, double>{real_rows(x), real_rows(y)}, nullptr);
   }
   void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) override {
-    pass(x.rows, x.cols * kP, CopyPass<double, Real>{rows_of(x), rows_of(y)}, nullptr);
+    pass(x.rows, x.cols * kP, CopyPass<double, Real>{real_rows(x), real_rows(y)}, nullptr);
   }
 
   void orthogonal_pass(const PassOperands<Real>& operands) override {
