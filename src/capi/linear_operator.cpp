@@ -37,6 +37,17 @@ LinearOperator<T> operator_of_functions(std::int64_t rows, std::int64_t cols,
   return op;
 }
 
+lanky_status make_preconditioner(const lanky_stream* stream, lanky_dtype type,
+                                 const lanky_csr_view* a, std::int64_t block_size,
+                                 lanky_linear_operator** op) noexcept {
+  return make_handle(op, "op", [&] {
+    return visit_solver_type(type, [&]<class T>(std::type_identity<T>) {
+      return make_operator_of(
+          block_jacobi(require(stream, "stream").stream, to_csr<T>(a, "a"), block_size));
+    });
+  });
+}
+
 std::string extents(std::int64_t rows, std::int64_t cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
@@ -104,18 +115,13 @@ lanky_status lanky_linear_operator_create(lanky_dtype type, int64_t rows, int64_
 
 lanky_status lanky_jacobi(const lanky_stream* stream, lanky_dtype type, const lanky_csr_view* a,
                           lanky_linear_operator** op) {
-  return lanky_block_jacobi(stream, type, a, 1, op);
+  return capi::make_preconditioner(stream, type, a, 1, op);
 }
 
 lanky_status lanky_block_jacobi(const lanky_stream* stream, lanky_dtype type,
                                 const lanky_csr_view* a, int64_t block_size,
                                 lanky_linear_operator** op) {
-  return capi::make_handle(op, "op", [&] {
-    return capi::visit_solver_type(type, [&]<class T>(std::type_identity<T>) {
-      return capi::make_operator_of(lanky::block_jacobi(capi::require(stream, "stream").stream,
-                                                        capi::to_csr<T>(a, "a"), block_size));
-    });
-  });
+  return capi::make_preconditioner(stream, type, a, block_size, op);
 }
 
 void lanky_linear_operator_destroy(lanky_linear_operator* op) {
