@@ -441,6 +441,12 @@ static void test_svds(const lanky_stream* stream, lanky_dtype type) {
     if (way < 2) lanky_linear_operator_destroy(op);
   }
   CHECK(functions.calls > 0);
+  lanky_linear_operator_destroy(op);
+  OK(lanky_linear_operator_from_plan(plan, plan, &op)); /* no adjoint, by its extents */
+  FAILS(lanky_svds(stream, op, &options, &result), LANKY_SIZE_MISMATCH, "100");
+  CHECK(result == NULL);
+  lanky_linear_operator_destroy(op);
+  OK(lanky_linear_operator_from_plan(plan, adjoint, &op));
   options.method = LANKY_SVD_METHOD_RANDOMIZED;
   options.center = 1;
   OK(lanky_svds(stream, op, &options, &result));
