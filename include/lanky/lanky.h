@@ -695,9 +695,9 @@ typedef lanky_status (*lanky_apply)(const lanky_stream* stream, const lanky_matr
 typedef struct lanky_operator_functions {
   size_t size;
   lanky_apply apply; /* Y = A X */
-  lanky_apply
-      adjoint; /* NULL; Y = A^H X with X [rows, c] and Y [cols, c], for lanky_svds() alone */
-  void* user;  /* passed on */
+  /* NULL; Y = A^H X with X [rows, c] and Y [cols, c], which lanky_svds() alone needs */
+  lanky_apply adjoint;
+  void* user; /* passed on */
   /* 0: ten entries a row; bytes that a product moves beside X and Y, by which solvers weigh
    * products against their own work. */
   double bytes;
@@ -924,7 +924,7 @@ LANKY_API lanky_status lanky_svd_result_info(const lanky_svd_result* result, lan
                                              size_t size);
 
 /* ------------------------------------------------------------------------------------------------
- * A = Q R of a tall dense A [m, n] of f64, f32, c64 or c128, by CholeskyQR2
+ * CholeskyQR2: A = Q R of a tall dense A [m, n] of f64, f32, c64 or c128.
  */
 
 typedef struct lanky_cholesky_qr_options {
