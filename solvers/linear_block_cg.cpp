@@ -151,6 +151,7 @@ LinearResult block_cg(const Stream& stream, const LinearOperator<T>& a,
                       const LinearOptions& options, const LinearOperator<T>& preconditioner) {
   const solvers::LinearProblem<T> problem{stream, a, preconditioner, b, x, options};
   solvers::check_problem(problem);
+  if (const auto none = solvers::nothing_to_solve(problem)) return *none;
   return solvers::BlockCg<T>(problem).run();
 }
 

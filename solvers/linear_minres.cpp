@@ -94,6 +94,7 @@ LinearResult minres(const Stream& stream, const LinearOperator<T>& a,
                     const LinearOptions& options, const LinearOperator<T>& preconditioner) {
   const solvers::LinearProblem<T> problem{stream, a, preconditioner, b, x, options};
   solvers::check_problem(problem);
+  if (const auto none = solvers::nothing_to_solve(problem)) return *none;
   return solvers::Minres<T>(problem).run();
 }
 

@@ -8,6 +8,7 @@
 #include <lanky/linear_operator.hpp>
 #include <lanky/linear_solver.hpp>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/graph.hpp"
@@ -28,6 +29,16 @@ struct LinearProblem {
 /// Throws Error, as the public functions say, for operands that do not fit.
 template <class T>
 void check_problem(const LinearProblem<T>& problem);
+
+/// The result where there are no equations or no right-hand sides, for which no kernel is launched.
+template <class T>
+std::optional<LinearResult> nothing_to_solve(const LinearProblem<T>& problem) {
+  if (problem.b.rows > 0 && problem.b.cols > 0) return std::nullopt;
+  LinearResult result;
+  result.converged = problem.b.cols;
+  result.residuals.resize(static_cast<std::size_t>(problem.b.cols));
+  return result;
+}
 
 /// One solution, from start to end. Methods derive from it.
 template <class T>

@@ -1,5 +1,6 @@
-/* lanky's C interface: every product, matrix file and generator of the C++ library, for C, Fortran,
- * Julia and all that calls C. docs/c_api.md is the guide; the C++ headers tell more of each part.
+/* lanky's C interface: every product, solver, matrix file and generator of the C++ library, for C,
+ * Fortran, Julia and all that calls C. docs/c_api.md is the guide; the C++ headers tell more of
+ * each part.
  *
  * Names follow C++: SparsePlan::workspace_bytes() is lanky_sparse_plan_workspace_bytes(), and
  * Op::conj_trans is LANKY_OP_CONJ_TRANS.
@@ -111,6 +112,24 @@ enum {
   LANKY_GEMM_FAMILY_REGULAR = 3
 };
 
+/* How a solver ended. `stagnated`: residuals have not decreased for long, as rounding allows no
+ * less. `stopped`: the caller's lanky_on_progress said so. */
+typedef int32_t lanky_solver_status;
+enum {
+  LANKY_SOLVER_STATUS_CONVERGED = 0,
+  LANKY_SOLVER_STATUS_ITERATIONS_EXHAUSTED = 1,
+  LANKY_SOLVER_STATUS_STAGNATED = 2,
+  LANKY_SOLVER_STATUS_STOPPED = 3
+};
+
+/* The end of the spectrum, algebraically. */
+typedef int32_t lanky_eigen_end;
+enum { LANKY_EIGEN_END_SMALLEST = 0, LANKY_EIGEN_END_LARGEST = 1 };
+
+/* randomized: a fixed number of products. golub_kahan: until the tolerance is reached. */
+typedef int32_t lanky_svd_method;
+enum { LANKY_SVD_METHOD_RANDOMIZED = 0, LANKY_SVD_METHOD_GOLUB_KAHAN = 1 };
+
 /* What becomes of entries that a coordinate file gives more than once. */
 typedef int32_t lanky_io_duplicates;
 enum { LANKY_IO_DUPLICATES_SUM = 0, LANKY_IO_DUPLICATES_KEEP = 1, LANKY_IO_DUPLICATES_REJECT = 2 };
@@ -141,6 +160,7 @@ LANKY_API const char* lanky_dtype_to_string(lanky_dtype dtype);
 LANKY_API const char* lanky_math_to_string(lanky_math math);
 LANKY_API const char* lanky_engine_to_string(lanky_engine engine);
 LANKY_API const char* lanky_gemm_family_to_string(lanky_gemm_family family);
+LANKY_API const char* lanky_solver_status_to_string(lanky_solver_status status);
 
 /* LANKY_VERSION of the library that runs, which may be later than that of the headers. */
 LANKY_API int32_t lanky_version(void);
@@ -177,6 +197,11 @@ typedef struct lanky_sddmm_plan lanky_sddmm_plan;
 typedef struct lanky_gemm_plan lanky_gemm_plan;
 typedef struct lanky_gemm_tuning lanky_gemm_tuning;
 typedef struct lanky_gemm_trials lanky_gemm_trials;
+typedef struct lanky_linear_operator lanky_linear_operator;
+typedef struct lanky_eigen_result lanky_eigen_result;
+typedef struct lanky_linear_result lanky_linear_result;
+typedef struct lanky_svd_result lanky_svd_result;
+typedef struct lanky_cholesky_qr lanky_cholesky_qr;
 
 /* ------------------------------------------------------------------------------------------------
  * Devices: values that name the CPU or a CUDA GPU
@@ -276,6 +301,10 @@ LANKY_API lanky_status lanky_allocator_init(lanky_allocator* allocator, size_t s
 /* Uninitialized; aligned to 256 bytes. `allocator` may be NULL. */
 LANKY_API lanky_status lanky_buffer_create(const lanky_stream* stream, int64_t bytes,
                                            const lanky_allocator* allocator, lanky_buffer** buffer);
+/* Memory of the stream's device that is not lanky's to free, such as a result's vectors, so that it
+ * can be copied. It must live as long as the buffer. */
+LANKY_API lanky_status lanky_buffer_wrap(const lanky_stream* stream, void* data, int64_t bytes,
+                                         lanky_buffer** buffer);
 LANKY_API void lanky_buffer_destroy(lanky_buffer* buffer);
 /* NULL for 0 bytes. */
 LANKY_API void* lanky_buffer_data(const lanky_buffer* buffer);
@@ -648,6 +677,286 @@ LANKY_API lanky_status lanky_gemm_tuning_find(const lanky_gemm_tuning* tuning,
                                               const lanky_gemm_query* query,
                                               lanky_gemm_choice* choice, size_t size,
                                               int32_t* found);
+
+/* ------------------------------------------------------------------------------------------------
+ * Linear operators: what solvers apply to several vectors at once, Y = A X. Their type is f64, f32,
+ * c64 or c128. An operator may serve several solvers, one after the other.
+ */
+
+/* X [cols, c] and Y [rows, c], both by rows and in the memory of the stream's device, of any c >= 1
+ * and with leading dimensions of their own; they do not overlap. The function gives its work to the
+ * stream. A status other than LANKY_SUCCESS ends the solver, which returns it: one of the
+ * constants, or any number that the caller knows. The function must not throw. */
+typedef lanky_status (*lanky_apply)(const lanky_stream* stream, const lanky_matrix_view* x,
+                                    const lanky_matrix_view* y, void* user);
+
+/* The caller's own linear map. The struct is copied; what `user` points to must outlive the
+ * operator. The functions are called in the thread that calls a solver. */
+typedef struct lanky_operator_functions {
+  size_t size;
+  lanky_apply apply; /* Y = A X */
+  /* NULL; Y = A^H X with X [rows, c] and Y [cols, c], which lanky_svds() alone needs */
+  lanky_apply adjoint;
+  void* user; /* passed on */
+  /* 0: ten entries a row; bytes that a product moves beside X and Y, by which solvers weigh
+   * products against their own work. */
+  double bytes;
+  /* 0; 1: the functions give the stream always the same work and do nothing else, so that solvers
+   * may capture it in a CUDA graph. */
+  int32_t capturable;
+  int32_t reserved; /* 0 */
+} lanky_operator_functions;
+LANKY_API lanky_status lanky_operator_functions_init(lanky_operator_functions* functions,
+                                                     size_t size);
+
+LANKY_API lanky_status lanky_linear_operator_create(lanky_dtype type, int64_t rows, int64_t cols,
+                                                    const lanky_operator_functions* functions,
+                                                    lanky_linear_operator** op);
+/* A plan whose operands and results have the same type. `adjoint`, a plan of A^H, may be NULL. Both
+ * must outlive the operator. */
+LANKY_API lanky_status lanky_linear_operator_from_plan(const lanky_sparse_plan* plan,
+                                                       const lanky_sparse_plan* adjoint,
+                                                       lanky_linear_operator** op);
+/* An operator that owns its plan of `a`, made for `columns` vectors by rows, whatever the options
+ * expect. Solvers multiply blocks: 8 or more columns serve best. */
+LANKY_API lanky_status lanky_make_operator(const lanky_stream* stream, lanky_dtype type,
+                                           const lanky_csr_view* a, int64_t columns,
+                                           const lanky_sparse_options* options,
+                                           lanky_linear_operator** op);
+/* The same with a second plan, of A^H, which lanky_svds() needs. */
+LANKY_API lanky_status lanky_make_operator_with_adjoint(const lanky_stream* stream,
+                                                        lanky_dtype type, const lanky_csr_view* a,
+                                                        int64_t columns,
+                                                        const lanky_sparse_options* options,
+                                                        lanky_linear_operator** op);
+/* The inverse of the diagonal of a square `a` (Jacobi), by absolute value, 1 where it has none. */
+LANKY_API lanky_status lanky_jacobi(const lanky_stream* stream, lanky_dtype type,
+                                    const lanky_csr_view* a, lanky_linear_operator** op);
+/* The inverses of diagonal blocks of `block_size` rows, 1 to 64 (block Jacobi), made positive
+ * definite. `a` is symmetric or Hermitian; entries below the diagonal decide. */
+LANKY_API lanky_status lanky_block_jacobi(const lanky_stream* stream, lanky_dtype type,
+                                          const lanky_csr_view* a, int64_t block_size,
+                                          lanky_linear_operator** op);
+LANKY_API void lanky_linear_operator_destroy(lanky_linear_operator* op);
+LANKY_API int64_t lanky_linear_operator_rows(const lanky_linear_operator* op);
+LANKY_API int64_t lanky_linear_operator_cols(const lanky_linear_operator* op);
+/* Of NULL: -1. */
+LANKY_API lanky_dtype lanky_linear_operator_dtype(const lanky_linear_operator* op);
+/* 1 or 0; of NULL: -1. */
+LANKY_API int32_t lanky_linear_operator_has_adjoint(const lanky_linear_operator* op);
+/* Y = A X and Y = A^H X, for operators that are made of others. */
+LANKY_API lanky_status lanky_linear_operator_apply(const lanky_linear_operator* op,
+                                                   const lanky_stream* stream,
+                                                   const lanky_matrix_view* x,
+                                                   const lanky_matrix_view* y);
+LANKY_API lanky_status lanky_linear_operator_apply_adjoint(const lanky_linear_operator* op,
+                                                           const lanky_stream* stream,
+                                                           const lanky_matrix_view* x,
+                                                           const lanky_matrix_view* y);
+
+/* ------------------------------------------------------------------------------------------------
+ * Solvers. Each works on the stream, waits, and returns a handle on what it reached, also where
+ * that is less than what was asked for: the result's status tells. Operators of a solver have one
+ * type, which is that of all vectors. Equal bits in every run on the same device.
+ */
+
+/* Where a solver stands after an iteration. The struct is complete and stays as it is. */
+typedef struct lanky_solver_progress {
+  int32_t iteration;
+  int32_t reserved;
+  int64_t wanted;    /* eigenpairs, singular triplets or right-hand sides */
+  int64_t converged; /* of these */
+  double residual;   /* the largest of the wanted, over what it is compared with */
+  double tolerance;  /* at which `residual` has converged */
+  double seconds;    /* since the solver began */
+} lanky_solver_progress;
+
+/* Called after iterations, in the thread that called the solver. *stop is 0: another value ends the
+ * solver with the best so far, LANKY_SOLVER_STATUS_STOPPED. A status other than LANKY_SUCCESS ends
+ * it without a result, and the solver returns that status. The function must not throw. */
+typedef lanky_status (*lanky_on_progress)(const lanky_solver_progress* progress, int32_t* stop,
+                                          void* user);
+
+/* A x = lambda x or A x = lambda B x. Operators are [n, n] and self-adjoint. */
+typedef struct lanky_eigen_problem {
+  size_t size;
+  const lanky_linear_operator* a;
+  const lanky_linear_operator* b; /* NULL, the identity; positive definite */
+  /* NULL, the identity; near the inverse of A, positive definite */
+  const lanky_linear_operator* preconditioner;
+  /* NULL; [n, c] by rows: eigenpairs are sought among vectors B-orthogonal to these columns */
+  const lanky_matrix_view* constraints;
+  /* NULL; [n, any] by rows: first approximations of eigenvectors, in no order */
+  const lanky_matrix_view* start;
+} lanky_eigen_problem;
+LANKY_API lanky_status lanky_eigen_problem_init(lanky_eigen_problem* problem, size_t size);
+
+typedef struct lanky_eigen_options {
+  size_t size;
+  int64_t k;              /* 6; eigenpairs wanted, 1 to n */
+  lanky_eigen_end end;    /* smallest */
+  int32_t max_iterations; /* 2000 */
+  /* 0: 1e-8 for f64 and c128, 1e-4 for f32 and c64. |A x - lambda B x| <= tolerance |lambda B x|,
+   * or what rounding allows. */
+  double tolerance;
+  int64_t block_size; /* 0: k and a few more; vectors iterated at once */
+  /* -1: chosen by cost; 0: none. Steps of Chebyshev iteration that precondition residuals where
+   * there are no B and no preconditioner. */
+  int32_t polynomial_degree;
+  int32_t reserved;                 /* 0 */
+  uint64_t seed;                    /* 0; of random start vectors */
+  lanky_on_progress progress;       /* NULL */
+  void* user;                       /* passed on to `progress` */
+  const lanky_allocator* allocator; /* NULL; of device memory; copied */
+} lanky_eigen_options;
+LANKY_API lanky_status lanky_eigen_options_init(lanky_eigen_options* options, size_t size);
+
+/* Pointers are to memory of the result, which lives as long as its handle. */
+typedef struct lanky_eigen_info {
+  lanky_solver_status status;
+  int32_t iterations;
+  int64_t converged;       /* of the k, counted from the end */
+  int64_t k;               /* length of the three arrays, which are in host memory */
+  const double* values;    /* ascending for the smallest, descending for the largest */
+  const double* residuals; /* |A x - lambda B x| / |x|, computed anew at the end */
+  const double* bounds;    /* without B, A has an eigenvalue no farther than this from each value */
+  double norm;             /* of A as far as it was seen */
+  const lanky_solver_progress* history; /* what each iteration reached, in host memory */
+  int64_t history_size;
+  lanky_matrix_view vectors; /* [n, k] by rows on the stream's device, B-orthonormal */
+} lanky_eigen_info;
+
+/* k eigenpairs at one end of the spectrum, by LOBPCG; small problems by a dense solver. */
+LANKY_API lanky_status lanky_lobpcg(const lanky_stream* stream, const lanky_eigen_problem* problem,
+                                    const lanky_eigen_options* options,
+                                    lanky_eigen_result** result);
+LANKY_API void lanky_eigen_result_destroy(lanky_eigen_result* result);
+LANKY_API lanky_status lanky_eigen_result_info(const lanky_eigen_result* result,
+                                               lanky_eigen_info* info, size_t size);
+
+typedef struct lanky_linear_options {
+  size_t size;
+  /* 0: 1e-8 for f64 and c128, 1e-4 for f32 and c64. |b - A x| <= max(tolerance |b|,
+   * absolute_tolerance). */
+  double tolerance;
+  double absolute_tolerance;        /* 0 */
+  int32_t max_iterations;           /* 0: ten times the rows of A, at most 100,000 */
+  int32_t reserved;                 /* 0 */
+  lanky_on_progress progress;       /* NULL; after 1, 2, 4, ... iterations, then every 16 */
+  void* user;                       /* passed on to `progress` */
+  const lanky_allocator* allocator; /* NULL; of device memory */
+} lanky_linear_options;
+LANKY_API lanky_status lanky_linear_options_init(lanky_linear_options* options, size_t size);
+
+/* Pointers are to host memory of the result, which lives as long as its handle. */
+typedef struct lanky_linear_info {
+  lanky_solver_status status;
+  int32_t iterations;                   /* of the right-hand side that took the most */
+  int64_t converged;                    /* right-hand sides that are solved */
+  int64_t columns;                      /* right-hand sides */
+  const double* residuals;              /* [columns] |b - A x| / |b|, computed anew at the end */
+  const lanky_solver_progress* history; /* an entry for each test of convergence */
+  int64_t history_size;
+} lanky_linear_info;
+
+/* A X = B, A [n, n] positive definite, by conjugate gradients, each right-hand side by a recurrence
+ * of its own. B [n, c] and X [n, c] by rows on the stream's device; X holds first approximations,
+ * which may be zeros, and then the solutions. `preconditioner`, positive definite, may be NULL. */
+LANKY_API lanky_status lanky_cg(const lanky_stream* stream, const lanky_linear_operator* a,
+                                const lanky_matrix_view* b, const lanky_matrix_view* x,
+                                const lanky_linear_options* options,
+                                const lanky_linear_operator* preconditioner,
+                                lanky_linear_result** result);
+/* The same by block CG, which seeks every solution in the Krylov spaces of all right-hand sides. */
+LANKY_API lanky_status lanky_block_cg(const lanky_stream* stream, const lanky_linear_operator* a,
+                                      const lanky_matrix_view* b, const lanky_matrix_view* x,
+                                      const lanky_linear_options* options,
+                                      const lanky_linear_operator* preconditioner,
+                                      lanky_linear_result** result);
+/* The same by MINRES, for a self-adjoint A that may be indefinite or singular. */
+LANKY_API lanky_status lanky_minres(const lanky_stream* stream, const lanky_linear_operator* a,
+                                    const lanky_matrix_view* b, const lanky_matrix_view* x,
+                                    const lanky_linear_options* options,
+                                    const lanky_linear_operator* preconditioner,
+                                    lanky_linear_result** result);
+LANKY_API void lanky_linear_result_destroy(lanky_linear_result* result);
+LANKY_API lanky_status lanky_linear_result_info(const lanky_linear_result* result,
+                                                lanky_linear_info* info, size_t size);
+
+typedef struct lanky_svd_options {
+  size_t size;
+  int64_t k;               /* 6; singular triplets wanted, 1 to min(m, n) */
+  lanky_svd_method method; /* golub_kahan */
+  int32_t max_iterations;  /* 1000; of Golub-Kahan */
+  /* 0: 1e-8 for f64 and c128, 1e-4 for f32 and c64. max(|A v - s u|, |A^H u - s v|) <= tolerance
+   * times the largest singular value. */
+  double tolerance;
+  int64_t oversampling;             /* 10; vectors beside the k */
+  int32_t power_iterations;         /* 4; of the randomized method */
+  int32_t center;                   /* 0; 1: columns of A less their means */
+  uint64_t seed;                    /* 0; of random start vectors */
+  lanky_on_progress progress;       /* NULL */
+  void* user;                       /* passed on to `progress` */
+  const lanky_allocator* allocator; /* NULL; of device memory; copied */
+} lanky_svd_options;
+LANKY_API lanky_status lanky_svd_options_init(lanky_svd_options* options, size_t size);
+
+/* Pointers are to memory of the result, which lives as long as its handle. */
+typedef struct lanky_svd_info {
+  lanky_solver_status status;
+  int32_t iterations;
+  int64_t converged;       /* of the k, counted from the largest */
+  int64_t k;               /* length of values and residuals, which are in host memory */
+  const double* values;    /* descending */
+  const double* residuals; /* max(|A v - s u|, |A^H u - s v|), computed anew at the end */
+  const double* means;     /* [n] of A's columns (real parts) in host memory; NULL without center */
+  const lanky_solver_progress* history; /* in host memory */
+  int64_t history_size;
+  lanky_matrix_view u; /* [m, k] by rows on the stream's device, orthonormal */
+  lanky_matrix_view v; /* [n, k] by rows on the stream's device, orthonormal */
+} lanky_svd_info;
+
+/* The k largest singular triplets of A [m, n], an operator with its adjoint. */
+LANKY_API lanky_status lanky_svds(const lanky_stream* stream, const lanky_linear_operator* a,
+                                  const lanky_svd_options* options, lanky_svd_result** result);
+LANKY_API void lanky_svd_result_destroy(lanky_svd_result* result);
+LANKY_API lanky_status lanky_svd_result_info(const lanky_svd_result* result, lanky_svd_info* info,
+                                             size_t size);
+
+/* ------------------------------------------------------------------------------------------------
+ * CholeskyQR2: A = Q R of a tall dense A [m, n] of f64, f32, c64 or c128.
+ */
+
+typedef struct lanky_cholesky_qr_options {
+  size_t size;
+  int32_t shifted;                  /* 0; 1: three passes, for nearly dependent columns */
+  lanky_layout layout;              /* col; of A, Q and R */
+  int64_t lda;                      /* 0: tight */
+  int64_t ldq;                      /* 0: tight */
+  const lanky_allocator* allocator; /* NULL; of device memory; copied */
+} lanky_cholesky_qr_options;
+LANKY_API lanky_status lanky_cholesky_qr_options_init(lanky_cholesky_qr_options* options,
+                                                      size_t size);
+
+/* Allocates all that runs need: another [m, n] and a few [n, n]. */
+LANKY_API lanky_status lanky_cholesky_qr_create(const lanky_stream* stream, lanky_dtype type,
+                                                int64_t m, int64_t n,
+                                                const lanky_cholesky_qr_options* options,
+                                                lanky_cholesky_qr** qr);
+/* Runs must be done. */
+LANKY_API void lanky_cholesky_qr_destroy(lanky_cholesky_qr* qr);
+/* Q [m, n] and R [n, n], upper triangular with a positive diagonal. A is kept; Q does not overlap
+ * it. Gives its work to the stream of _create() and waits for nothing; can be captured in a CUDA
+ * graph. Where columns of A depend on each other too closely, Q and R are NaN and _check() fails.
+ */
+LANKY_API lanky_status lanky_cholesky_qr_run(lanky_cholesky_qr* qr, const lanky_matrix_view* a,
+                                             const lanky_matrix_view* q,
+                                             const lanky_matrix_view* r);
+/* Waits. LANKY_UNSUPPORTED, with the pass and the pivot, where the last run broke down, and
+ * LANKY_INVALID_ARGUMENT for NaN or Inf in A. */
+LANKY_API lanky_status lanky_cholesky_qr_check(const lanky_cholesky_qr* qr);
+LANKY_API lanky_status lanky_cholesky_qr_explain(const lanky_cholesky_qr* qr, char* text,
+                                                 size_t size, size_t* length);
 
 /* ------------------------------------------------------------------------------------------------
  * Matrices from files and generators. They are host matrices in CSR: zero-based, 64-bit offsets,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "capi/arguments.hpp"
 #include "capi/handles.hpp"
@@ -48,6 +49,17 @@ class CallerAllocator final : public Allocator {
   lanky_allocator functions_;
 };
 
+/// Memory that is lent: of one allocation, which does not free it.
+class LentMemory final : public Allocator {
+ public:
+  explicit LentMemory(void* data) : data_(data) {}
+  void* allocate(std::size_t, const Stream&) override { return data_; }
+  void deallocate(void*, std::size_t, const Stream&) noexcept override {}
+
+ private:
+  void* data_;
+};
+
 }  // namespace
 
 std::unique_ptr<Allocator> to_allocator(const lanky_allocator* allocator) {
@@ -74,8 +86,9 @@ std::size_t copied_bytes(const void* host, std::int64_t bytes) {
 }  // namespace lanky::capi
 
 struct lanky_buffer {
-  lanky_buffer(const lanky::Stream& stream, std::int64_t bytes, const lanky_allocator* functions)
-      : allocator(capi::to_allocator(functions)),
+  lanky_buffer(const lanky::Stream& stream, std::int64_t bytes,
+               std::unique_ptr<lanky::Allocator> source)
+      : allocator(std::move(source)),
         allocation(stream, lanky::detail::checked_bytes(bytes, 1), allocator.get()) {}
 
   std::unique_ptr<lanky::Allocator> allocator;  // outlives what it allocated
@@ -89,7 +102,17 @@ lanky_status lanky_allocator_init(lanky_allocator* allocator, size_t size) {
 lanky_status lanky_buffer_create(const lanky_stream* stream, int64_t bytes,
                                  const lanky_allocator* allocator, lanky_buffer** buffer) {
   return capi::make_handle(buffer, "buffer", [&] {
-    return std::make_unique<lanky_buffer>(capi::require(stream, "stream").stream, bytes, allocator);
+    return std::make_unique<lanky_buffer>(capi::require(stream, "stream").stream, bytes,
+                                          capi::to_allocator(allocator));
+  });
+}
+
+lanky_status lanky_buffer_wrap(const lanky_stream* stream, void* data, int64_t bytes,
+                               lanky_buffer** buffer) {
+  return capi::make_handle(buffer, "buffer", [&] {
+    if (bytes != 0) capi::require(static_cast<const char*>(data), "data");
+    return std::make_unique<lanky_buffer>(capi::require(stream, "stream").stream, bytes,
+                                          std::make_unique<capi::LentMemory>(data));
   });
 }
 

@@ -6,9 +6,11 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "capi/arguments.hpp"
 #include "capi/handles.hpp"
+#include "capi/solver.hpp"
 #include "capi/structs.hpp"
 
 /// A SparsePlan of types that are known at run time.
@@ -30,6 +32,8 @@ struct lanky_sparse_plan {
   virtual std::uint64_t fingerprint() const = 0;
   virtual lanky::SparseInfo info() const = 0;
   virtual std::string explain() const = 0;
+  /// Throws Error: unsupported (types of no solver), invalid_argument (an adjoint of other types).
+  virtual capi::AnyOperator as_operator(const lanky_sparse_plan* adjoint) const = 0;
 };
 
 namespace lanky::capi {
@@ -85,6 +89,20 @@ class SparsePlanOf final : public lanky_sparse_plan {
   std::uint64_t fingerprint() const override { return plan_.fingerprint(); }
   SparseInfo info() const override { return plan_.info(); }
   std::string explain() const override { return plan_.explain(); }
+  AnyOperator as_operator(const lanky_sparse_plan* adjoint) const override {
+    if constexpr (is_half(kDType<T>)) {
+      refuse_half(kDType<T>);
+    } else {
+      if (adjoint == nullptr) return LinearOperator<T>(plan_);
+      const auto* const same = dynamic_cast<const SparsePlanOf*>(adjoint);
+      if (same == nullptr) {
+        throw Error(ErrorCode::invalid_argument, "the plan of the adjoint is not of the type " +
+                                                     std::string(to_string(kDType<T>)) +
+                                                     ", which the plan has");
+      }
+      return LinearOperator<T>(plan_, same->plan_);
+    }
+  }
 
  private:
   template <class X, class Y>
@@ -106,6 +124,25 @@ class SparsePlanOf final : public lanky_sparse_plan {
 template <class Value, class F>
 Value of_sparse_plan(const lanky_sparse_plan* plan, Value of_null, F&& f) noexcept {
   return property(plan, "plan", of_null, f);
+}
+
+/// An operator that owns its plans.
+lanky_status make_operator_handle(const lanky_stream* stream, lanky_dtype type,
+                                  const lanky_csr_view* a, std::int64_t columns,
+                                  const lanky_sparse_options* options, bool with_adjoint,
+                                  lanky_linear_operator** op) noexcept {
+  return make_handle(op, "op", [&] {
+    const lanky_sparse_options given = read_struct(options, sparse_defaults());
+    const Stream& on = require(stream, "stream").stream;
+    std::unique_ptr<Allocator> allocator = to_allocator(given.allocator);
+    const SparseOptions chosen = to_options(given, allocator.get());
+    return visit_solver_type(type, [&]<class T>(std::type_identity<T>) {
+      const CsrView<T> view = to_csr<T>(a, "a");
+      return make_operator_of(with_adjoint ? make_operator_with_adjoint(on, view, columns, chosen)
+                                           : make_operator(on, view, columns, chosen),
+                              std::move(allocator));
+    });
+  });
 }
 
 lanky_sparse_info from_info(const SparseInfo& info) noexcept {
@@ -232,6 +269,27 @@ lanky_status lanky_sparse_plan_trial(const lanky_sparse_plan* plan, int64_t inde
 lanky_status lanky_sparse_plan_explain(const lanky_sparse_plan* plan, char* text, size_t size,
                                        size_t* length) {
   return capi::make_text(text, size, length, [&] { return capi::require(plan, "plan").explain(); });
+}
+
+lanky_status lanky_linear_operator_from_plan(const lanky_sparse_plan* plan,
+                                             const lanky_sparse_plan* adjoint,
+                                             lanky_linear_operator** op) {
+  return capi::make_handle(op, "op", [&] {
+    return capi::make_operator_of(capi::require(plan, "plan").as_operator(adjoint));
+  });
+}
+
+lanky_status lanky_make_operator(const lanky_stream* stream, lanky_dtype type,
+                                 const lanky_csr_view* a, int64_t columns,
+                                 const lanky_sparse_options* options, lanky_linear_operator** op) {
+  return capi::make_operator_handle(stream, type, a, columns, options, false, op);
+}
+
+lanky_status lanky_make_operator_with_adjoint(const lanky_stream* stream, lanky_dtype type,
+                                              const lanky_csr_view* a, int64_t columns,
+                                              const lanky_sparse_options* options,
+                                              lanky_linear_operator** op) {
+  return capi::make_operator_handle(stream, type, a, columns, options, true, op);
 }
 
 lanky_status lanky_spmv(const lanky_stream* stream, lanky_dtype type, lanky_dtype out,

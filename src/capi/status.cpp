@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace lanky::capi {
 
@@ -17,6 +18,7 @@ namespace {
 struct LastError {
   std::string message;
   const char* shown = "";
+  unsigned long count = 0;
 };
 
 LastError& last_error() noexcept {
@@ -52,6 +54,7 @@ lanky_status status_of(ErrorCode code) noexcept {
 
 void set_last_error(std::string_view message) noexcept {
   LastError& last = last_error();
+  ++last.count;
   try {
     last.message = message;
     last.shown = last.message.c_str();
@@ -60,9 +63,24 @@ void set_last_error(std::string_view message) noexcept {
   }
 }
 
+unsigned long failure_count() noexcept {
+  return last_error().count;
+}
+
+void check_callback(lanky_status status, const char* function, unsigned long failures) {
+  if (status == LANKY_SUCCESS) return;
+  std::string message = std::string(function) + " returned the status " + std::to_string(status) +
+                        " (" + lanky_status_to_string(status) + ")";
+  if (failure_count() != failures) message += std::string(": ") + lanky_last_error();
+  throw CallerFailure(status, std::move(message));
+}
+
 lanky_status status_of_exception() noexcept {
   try {
     throw;
+  } catch (const CallerFailure& failure) {
+    set_last_error(failure.what());
+    return failure.status();
   } catch (const Error& error) {
     set_last_error(error.what());
     return status_of(error.code());

@@ -15,7 +15,7 @@
 
 namespace lanky::capi {
 
-/// Name, and bytes in version 1.0, which never change: no caller has less.
+/// Name, and bytes in the version that brought the struct, which never change: no caller has less.
 template <class S>
 struct StructTraits;
 
@@ -41,11 +41,21 @@ LANKY_CAPI_STRUCT(lanky_gemm_info, 64);
 LANKY_CAPI_STRUCT(lanky_gemm_route, 1032);
 LANKY_CAPI_STRUCT(lanky_gemm_choice, 272);
 LANKY_CAPI_STRUCT(lanky_io_header, 40);
+LANKY_CAPI_STRUCT(lanky_operator_functions, 48);
+LANKY_CAPI_STRUCT(lanky_eigen_problem, 48);
+LANKY_CAPI_STRUCT(lanky_eigen_options, 80);
+LANKY_CAPI_STRUCT(lanky_eigen_info, 112);
+LANKY_CAPI_STRUCT(lanky_linear_options, 56);
+LANKY_CAPI_STRUCT(lanky_linear_info, 48);
+LANKY_CAPI_STRUCT(lanky_svd_options, 80);
+LANKY_CAPI_STRUCT(lanky_svd_info, 144);
+LANKY_CAPI_STRUCT(lanky_cholesky_qr_options, 40);
 #undef LANKY_CAPI_STRUCT
 
 // Views have no size, and hence stay as they are.
 static_assert(sizeof(lanky_device) == 8 && sizeof(lanky_vector_view) == 16 &&
-              sizeof(lanky_matrix_view) == 40 && sizeof(lanky_csr_view) == 56);
+              sizeof(lanky_matrix_view) == 40 && sizeof(lanky_csr_view) == 56 &&
+              sizeof(lanky_solver_progress) == 48);
 
 /// Larger sizes are no sizes, but memory that nobody initialized.
 inline constexpr std::size_t kMostBytes = 4096;

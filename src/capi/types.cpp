@@ -5,6 +5,7 @@
 #include <lanky/dtype.hpp>
 #include <lanky/half.hpp>
 #include <lanky/operation.hpp>
+#include <lanky/solver.hpp>
 #include <lanky/version.hpp>
 #include <lanky/visit_dtype.hpp>
 #include <type_traits>
@@ -40,6 +41,10 @@ const char* lanky_engine_to_string(lanky_engine engine) {
 
 const char* lanky_gemm_family_to_string(lanky_gemm_family family) {
   return capi::name_of(family, lanky::GemmFamily::regular);
+}
+
+const char* lanky_solver_status_to_string(lanky_solver_status status) {
+  return capi::name_of(status, lanky::SolverStatus::stopped);
 }
 
 int32_t lanky_version(void) {

@@ -26,6 +26,7 @@ void test_buffers(const lanky_stream* stream);
 void test_sparse(const lanky_stream* stream);
 void test_sddmm(const lanky_stream* stream);
 void test_dense(const lanky_stream* stream);
+void test_solvers(const lanky_stream* stream);
 void test_tuning(const lanky_stream* stream);
 void test_files(void);
 void test_threads(const lanky_stream* stream);

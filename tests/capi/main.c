@@ -24,6 +24,7 @@ static void test_on(lanky_device device) {
   test_sparse(stream);
   test_sddmm(stream);
   test_dense(stream);
+  test_solvers(stream);
   test_tuning(stream);
   test_threads(stream);
   lanky_stream_destroy(stream);

@@ -187,7 +187,7 @@ static void pool_deallocate(void* data, size_t bytes, const lanky_stream* stream
   int i = 0;
   CHECK(bytes > 0);
   CHECK(lanky_stream_device(stream).kind >= 0);
-  for (i = 0; i < 64; ++i) {
+  for (i = 0; i < kMostBuffers; ++i) {
     char* begin = pool->buffers[i] == NULL ? NULL : (char*)lanky_buffer_data(pool->buffers[i]);
     if (begin == NULL || (begin != (char*)data && begin + 8 != (char*)data)) continue;
     lanky_buffer_destroy(pool->buffers[i]);

@@ -4,7 +4,7 @@
 
 #include <lanky/lanky.h>
 
-enum { kMostElements = 512, kTypePairs = 8 };
+enum { kMostElements = 512, kTypePairs = 8, kMostBuffers = 256 };
 
 /* Every pair of types that all products have: of the operands, of the result. Dense ones have more.
  */
@@ -60,7 +60,7 @@ lanky_csr_view csr_of(const Operand* values);
 
 /* An allocator that takes its memory from buffers and counts them. */
 typedef struct Pool {
-  lanky_buffer* buffers[64];
+  lanky_buffer* buffers[kMostBuffers];
   int live;
   int served;
   int refuse;   /* 1: no memory */

@@ -55,6 +55,9 @@ void test_types(void) {
   CHECK(strcmp(lanky_gemm_family_to_string(LANKY_GEMM_FAMILY_REGULAR), "regular") == 0);
   CHECK(strcmp(lanky_gemm_family_to_string(4), "unknown") == 0);
 
+  CHECK(strcmp(lanky_solver_status_to_string(LANKY_SOLVER_STATUS_STOPPED), "stopped") == 0);
+  CHECK(strcmp(lanky_solver_status_to_string(4), "unknown") == 0);
+
   CHECK(lanky_f16_from_double(1.0) == 0x3c00);
   CHECK(lanky_f16_from_double(65520.0) == 0x7c00);
   /* Rounded once: by way of float it would be a tie, and 1. */
@@ -117,6 +120,12 @@ void test_structs(void) {
   CHECK_INIT(lanky_gemm_options);
   CHECK_INIT(lanky_gemm_query);
   CHECK_INIT(lanky_io_read_options);
+  CHECK_INIT(lanky_operator_functions);
+  CHECK_INIT(lanky_eigen_problem);
+  CHECK_INIT(lanky_eigen_options);
+  CHECK_INIT(lanky_linear_options);
+  CHECK_INIT(lanky_svd_options);
+  CHECK_INIT(lanky_cholesky_qr_options);
 
   OK(lanky_sparse_options_init(&options, sizeof(options)));
   CHECK(options.expected_columns == 1 && options.expected_layout == LANKY_LAYOUT_ROW);
