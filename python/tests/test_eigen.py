@@ -269,6 +269,7 @@ def test_preconditioners_save_iterations():
             4,
             which="SA",
             preconditioner=preconditioner,
+            polynomial_degree=0,
             callback=told.append,
             return_eigenvectors=False,
         )
