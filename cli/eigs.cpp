@@ -25,6 +25,7 @@ struct EigsOptions : SolverOptions {
   std::string end = "smallest";
   std::string b;
   std::int64_t block = 0;
+  int degree = -1;
   std::string vectors;
 };
 
@@ -82,6 +83,7 @@ int eigs(const EigsOptions& o, const Source& source) {
     options.end = o.end == "largest" ? EigenEnd::largest : EigenEnd::smallest;
     if (o.max_iterations > 0) options.max_iterations = o.max_iterations;
     options.block_size = o.block;
+    options.polynomial_degree = o.degree;
     options.seed = o.seed;
     options.progress = watch.on_progress();
     EigenResult<T> found = lobpcg(stream, problem, options);
@@ -149,6 +151,11 @@ void add_eigs(CLI::App& app, Action& action, int argc, char** argv) {
   add_preconditioner(command, o);
   command.add_option("--block", o.block, "vectors iterated at once (default: k and a few more)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  command
+      .add_option("--degree", o.degree,
+                  "products with A that precondition an iteration, 0 for none (default: by their "
+                  "cost)")
+      ->check(CLI::Range(0, 100));
   command
       .add_option("--vectors", o.vectors,
                   "write the eigenvectors as columns of a dense matrix, NAME.mtx or NAME.npy")

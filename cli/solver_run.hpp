@@ -67,7 +67,8 @@ LinearOperator<T> timed(const Stream& stream, const LinearOperator<T>& op, doubl
   const auto forward = [op](const Stream& on, MatrixView<const T> x, MatrixView<T> y) {
     op.apply(on, x, y);
   };
-  if (!op.has_adjoint()) return {op.rows(), op.cols(), timing(forward)};
+  if (!op.has_adjoint())
+    return LinearOperator<T>(op.rows(), op.cols(), timing(forward)).set_bytes(op.bytes());
   const auto adjoint = [op](const Stream& on, MatrixView<const T> x, MatrixView<T> y) {
     op.apply_adjoint(on, x, y);
   };

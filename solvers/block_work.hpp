@@ -31,9 +31,6 @@ class BlockWork {
                      MatrixView<const T> ax) = 0;
   /// Uniform in (-1, 1), by place and seed; a column of another matrix at its `first_column`.
   virtual void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) = 0;
-  /// To and from double (complex<double>).
-  virtual void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) = 0;
-  virtual void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) = 0;
   /// The small factorization of a pass of orthogonalization; all pointers are memory of the device.
   virtual void orthogonal_pass(const PassOperands<RealOf<T>>& operands) = 0;
   /// Loads what passes over up to `columns` columns need, so that they can be captured.

@@ -72,20 +72,6 @@ struct DotPass {
   }
 };
 
-/// Y = X, from one type to another.
-template <class From, class To>
-struct CopyPass {
-  using Loaded = From;
-  Rows<const From> x;
-  Rows<To> y;
-
-  LANKY_HOST_DEVICE Loaded load(std::int64_t i, int c) const { return x.at(i, c); }
-  LANKY_HOST_DEVICE double apply(Loaded value, std::int64_t i, int c) const {
-    y.at(i, c) = static_cast<To>(value);
-    return 0;
-  }
-};
-
 /// Y = alpha X + beta Y; beta = 0 reads no Y.
 template <class Real>
 struct CombinePass {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/arguments.hpp"
+#include "core/graph.hpp"
 #include "core/text.hpp"
 #include "solvers/block_work.hpp"
 #include "solvers/products.hpp"
@@ -24,13 +25,6 @@ constexpr int kMostUnseen = 16;
 template <class... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
   throw Error(ErrorCode::invalid_argument, concat(parts...));
-}
-
-/// Streams that CUDA can capture: all but the legacy default stream.
-bool can_capture(const Stream& stream) {
-  constexpr std::uintptr_t kLegacy = 1;  // cudaStreamLegacy
-  return stream.device().is_cuda() && stream.native() != nullptr &&
-         reinterpret_cast<std::uintptr_t>(stream.native()) != kLegacy;
 }
 
 void check_column(const LinearColumn& column, std::size_t j) {
@@ -267,7 +261,8 @@ void LinearSolve<T>::advance(int count) {
     for (int i = 0; i < count; ++i)
       iterate();
   };
-  const bool capturable = a_.capturable() && (!m_ || m_.capturable()) && can_capture(stream_);
+  const bool capturable =
+      a_.capturable() && (!m_ || m_.capturable()) && runtime::can_capture(stream_);
   if (count == kMostUnseen && capturable) {
     if (graph_ == nullptr) graph_ = std::make_unique<runtime::Graph>(stream_, iterate_all);
     graph_->launch(stream_);

@@ -1,3 +1,5 @@
+// LOBPCG with an orthonormal basis: an iteration is given to the device as one piece of work, a
+// CUDA graph where it can be, and the host decides the next one by its gram matrix and reports.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,9 +11,10 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "core/arguments.hpp"
 #include "core/graph.hpp"
@@ -63,7 +66,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) {
 /// Passes of orthogonalization that an iteration has at most before the host looks.
 constexpr int kPasses = 2;
 
-/// What the device tells the host after an iteration: places of it in bytes.
+/// Places, in bytes, of the numbers that the device tells the host after an iteration.
 struct Told {
   std::int64_t squares;  // [b] doubles, |A x - theta B x|^2
   std::int64_t lengths;  // [b] doubles, |x|^2
@@ -84,7 +87,7 @@ Told places_told(const Places& at) {
   return told;
 }
 
-/// What the host tells the device before it.
+/// Places of those that the host tells the device before one.
 struct Said {
   std::int64_t theta;      // [b] doubles
   std::int64_t positions;  // [b] of columns of X in W, or -1
@@ -176,7 +179,7 @@ class Lobpcg {
   Mirror told_mirror_;
   Mirror said_mirror_;
 
-  /// What the next X and P are made of: rows of coefficients for X, P and W, W from column `first`
+  /// The next X and P are made of this: rows of coefficients for X, P and W, W from column `first`
   /// of S on or not, columns for X and P; none where there is nothing to do.
   struct Turn {
     std::int64_t rows = 0;
@@ -262,7 +265,7 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       said_(places_said<T>(at_, degree_)),
       told_mirror_(stream, told_.bytes, options.allocator),
       said_mirror_(stream, said_.bytes, options.allocator),
-      capturable_(stream.device().is_cuda() && problem.a.capturable() &&
+      capturable_(runtime::can_capture(stream) && problem.a.capturable() &&
                   (!problem.b || problem.b.capturable()) &&
                   (!problem.preconditioner || problem.preconditioner.capturable())),
       theta_(static_cast<std::size_t>(block)),
@@ -310,8 +313,8 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
 }
 
 /// A bound of the spectrum at its far end: a few steps of Lanczos from a random vector, the
-/// outermost Ritz value and the rest (Zhou and Li, J. Comput. Phys. 230, 2011). Vectors stand in
-/// `rest_`.
+/// outermost Ritz value and the rest (Zhou and Li, Linear Algebra Appl. 435, 2011). Vectors stand
+/// in `rest_`.
 template <class T>
 void Lobpcg<T>::find_far_end() {
   constexpr int kSteps = 12;
@@ -781,7 +784,8 @@ void check(const Stream& stream, const EigenProblem<T>& problem, const EigenOpti
     if (x.cols == 0) return;
     if (x.rows != n) fail(name, " have ", x.rows, " rows; A has ", n);
     if (x.layout != Layout::row) fail(name, " stand by columns; rows are needed");
-    check_on_device(x.data, x.cols, stream.device(), name);
+    if (x.ld < x.cols) fail(name, " have ", x.cols, " columns and a leading dimension of ", x.ld);
+    check_on_device(x.data, n * x.cols, stream.device(), name);
   };
   tall(problem.constraints, "the constraints");
   tall(problem.start, "the start vectors");
@@ -795,6 +799,13 @@ void check(const Stream& stream, const EigenProblem<T>& problem, const EigenOpti
     fail("a block of ", options.block_size, " vectors for ", options.k, " eigenpairs");
   if (!(options.tolerance >= 0)) fail("the tolerance is ", options.tolerance);
   if (options.max_iterations < 1) fail("max_iterations is ", options.max_iterations);
+  constexpr int kMostDegree = 100;
+  if (options.polynomial_degree < -1 || options.polynomial_degree > kMostDegree) {
+    fail("a polynomial of degree ", options.polynomial_degree, "; -1 to ", kMostDegree,
+         " are possible");
+  }
+  if (stream.is_capturing())
+    fail("the stream is captured for a CUDA graph; solvers wait for their work");
 }
 
 template <class T>

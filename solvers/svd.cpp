@@ -21,7 +21,7 @@ template <class... Parts>
 }
 
 template <class T>
-void check(const LinearOperator<T>& a, const SvdOptions& options) {
+void check(const Stream& stream, const LinearOperator<T>& a, const SvdOptions& options) {
   if (!a) fail("singular values without A");
   const std::int64_t most = std::min(a.rows(), a.cols());
   if (options.k < 1 || options.k > most) {
@@ -35,6 +35,8 @@ void check(const LinearOperator<T>& a, const SvdOptions& options) {
   if (options.max_iterations < 1) fail("max_iterations is ", options.max_iterations);
   if (options.oversampling < 0) fail("oversampling is ", options.oversampling);
   if (options.power_iterations < 0) fail("power_iterations is ", options.power_iterations);
+  if (stream.is_capturing())
+    fail("the stream is captured for a CUDA graph; solvers wait for their work");
 }
 
 /// y^H A x is (A^H y)^H x for random vectors. Returns about the size of A's singular values.
@@ -161,7 +163,7 @@ namespace lanky::inline v1 {
 
 template <class T>
 SvdResult<T> svds(const Stream& stream, const LinearOperator<T>& a, const SvdOptions& options) {
-  solvers::check(a, options);
+  solvers::check(stream, a, options);
   LinearOperator<T> op = a;
   std::vector<double> means;
   double size = 0;

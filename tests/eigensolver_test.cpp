@@ -477,6 +477,17 @@ EXECUTOR_TEST(Eigensolver, FunctionsOfTheCaller) {
   EXPECT_THROW(lobpcg(stream, EigenProblem<T>{.a = failing}), std::runtime_error);
 }
 
+/// The legacy default stream, which most callers in Python have, cannot be captured.
+EXECUTOR_TEST(Eigensolver, DefaultStream) {
+  using T = typename TypeParam::Element;
+  const Stream stream = device.is_cuda() ? Stream::wrap(nullptr, device) : Stream(device);
+  const CsrMatrix<T> a = path<T>(200);
+  const EigenResult<T> result =
+      lobpcg(stream, EigenProblem<T>{.a = make_operator(stream, a.view(), 8)});
+  EXPECT_EQ(result.status, SolverStatus::converged);
+  expect_pairs(result, Expectation<T>{&a}, EigenEnd::smallest);
+}
+
 EXECUTOR_TEST(Eigensolver, RefusesBadProblems) {
   using T = typename TypeParam::Element;
   const Stream stream(device);

@@ -67,12 +67,6 @@ class CpuBlockWork : public BlockWork<T> {
     run_pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr,
              kP);
   }
-  void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) override {
-    run_pass(x.rows, x.cols * kP, CopyPass<Real, double>{real_rows(x), real_rows(y)}, nullptr, kP);
-  }
-  void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) override {
-    run_pass(x.rows, x.cols * kP, CopyPass<double, Real>{real_rows(x), real_rows(y)}, nullptr, kP);
-  }
   void orthogonal_pass(const PassOperands<Real>& operands) override {
     using Number = typename NumberOf<T>::Number;
     std::vector<Number> t(static_cast<std::size_t>(operands.w * operands.w));

@@ -100,11 +100,10 @@ class CudaBlockWork : public BlockWork<T> {
         most_blocks_(machine_.multiprocessors * kBlocksEach),
         partials_(stream, 0),
         spare_(stream, 0) {
-    device::load_kernels(
-        stream_, column_pass_kernel<ResidualPass<Real>>, column_pass_kernel<DotPass<Real>>,
-        column_pass_kernel<CombinePass<Real>>, column_pass_kernel<RandomPass<Real>>,
-        column_pass_kernel<CopyPass<Real, double>>, column_pass_kernel<CopyPass<double, Real>>,
-        column_sums_kernel, orthogonal_pass_kernel<Number, Real>);
+    device::load_kernels(stream_, column_pass_kernel<ResidualPass<Real>>,
+                         column_pass_kernel<DotPass<Real>>, column_pass_kernel<CombinePass<Real>>,
+                         column_pass_kernel<RandomPass<Real>>, column_sums_kernel,
+                         orthogonal_pass_kernel<Number, Real>);
   }
 
   void prepare(std::int64_t columns) override {
@@ -139,13 +138,6 @@ class CudaBlockWork : public BlockWork<T> {
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
     pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr);
   }
-  void widen(MatrixView<const T> x, MatrixView<Wide<T>> y) override {
-    pass(x.rows, x.cols * kP, CopyPass<Real, double>{real_rows(x), real_rows(y)}, nullptr);
-  }
-  void narrow(MatrixView<const Wide<T>> x, MatrixView<T> y) override {
-    pass(x.rows, x.cols * kP, CopyPass<double, Real>{real_rows(x), real_rows(y)}, nullptr);
-  }
-
   void orthogonal_pass(const PassOperands<Real>& operands) override {
     if (operands.w == 0) return;
     const bool fits = shared_bytes(operands.w, true) <= machine_.shared_bytes_per_block;
