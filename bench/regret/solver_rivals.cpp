@@ -1,9 +1,11 @@
 // Solvers on a GPU beside the same algorithms on cuBLAS and cuSPARSE, as JSON lines:
 // lanky_solver_rivals OUT. A line of standard input is a product and its matrix,
-//   lobpcg FILE|SPEC K     time of an iteration of LOBPCG for K eigenpairs, without a polynomial
+//   lobpcg FILE|SPEC K     time of an iteration of LOBPCG for K eigenpairs, with the polynomial of
+//                          the default and without
 //   cg FILE|SPEC N         N right-hand sides by block CG, beside N runs of CG on cuSPARSE
 //   adjoint FILE|SPEC N    A^T X of N columns
 // of the graph Laplacian of the pattern for the first two (with 0.01 on its diagonal for cg).
+#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 
@@ -215,16 +217,17 @@ double iteration_us(const EigenResult<double>& result) {
          static_cast<double>(history.size() - 1 - kFirst);
 }
 
-void lobpcg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t k,
-                  const Json& of, Journal& journal) {
+void lobpcg_lines_of(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t k,
+                     int degree, const Json& of, Journal& journal) {
   const CsrMatrix<double> a = laplacian(pattern, 0);
   const EigenProblem<double> ours{.a = make_operator(stream, a.view(), k)};
-  const EigenProblem<double> theirs{
+  EigenProblem<double> theirs{
       .a = operator_of(std::make_shared<Cusparse>(stream, a), a.rows, a.cols)};
+  theirs.a.set_bytes(ours.a.bytes());  // so that both have the same polynomial
   EigenOptions options;
   options.k = k;
   options.block_size = k;
-  options.polynomial_degree = 0;
+  options.polynomial_degree = degree;
   options.max_iterations = 70;
   options.tolerance = 1e-15;
   std::vector<double> us[2];
@@ -241,6 +244,7 @@ void lobpcg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::i
   for (int which = 0; which < 2; ++which) {
     Json line = of;
     line["nnz"] = a.nnz();
+    line["polynomial"] = degree == 0 ? "none" : "default";
     line["contestant"] = names[which];
     line["iteration_us"] = median(us[which]);
     line["last_value"] = value[which];  // alike: the same algorithm
@@ -249,12 +253,62 @@ void lobpcg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::i
   }
 }
 
+void lobpcg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t k,
+                  const Json& of, Journal& journal) {
+  for (const int degree : {0, -1})
+    lobpcg_lines_of(stream, pattern, k, degree, of, journal);
+}
+
+void check(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw std::runtime_error(std::string(what) + ": " + cublasGetStatusString(status));
+}
+
+/// CG as it is written with the vendor's libraries: scalars on the host. Returns iterations.
+int vendor_cg(const Stream& stream, Cusparse& a, cublasHandle_t cublas, MatrixView<const double> b,
+              MatrixView<double> x, double tolerance) {
+  const auto n = static_cast<int>(b.rows);
+  Matrix<double> r(stream, n, 1, Layout::row);
+  Matrix<double> p(stream, n, 1, Layout::row);
+  Matrix<double> q(stream, n, 1, Layout::row);
+  double* const rd = r.buffer().data();
+  double* const pd = p.buffer().data();
+  double* const qd = q.buffer().data();
+  const double one = 1;
+  double rho = 0;
+  check(cublasDcopy(cublas, n, b.data, 1, rd, 1), "cublasDcopy");  // from x = 0
+  check(cublasDcopy(cublas, n, rd, 1, pd, 1), "cublasDcopy");
+  check(cublasDdot(cublas, n, rd, 1, rd, 1, &rho), "cublasDdot");
+  const double enough = tolerance * tolerance * rho;
+  int iterations = 0;
+  while (rho > enough && iterations < 100'000) {
+    ++iterations;
+    double pq = 0;
+    a.run(p.view(), q.view());
+    check(cublasDdot(cublas, n, pd, 1, qd, 1, &pq), "cublasDdot");
+    const double alpha = rho / pq;
+    const double minus = -alpha;
+    check(cublasDaxpy(cublas, n, &alpha, pd, 1, x.data, 1), "cublasDaxpy");
+    check(cublasDaxpy(cublas, n, &minus, qd, 1, rd, 1), "cublasDaxpy");
+    const double before = rho;
+    check(cublasDdot(cublas, n, rd, 1, rd, 1, &rho), "cublasDdot");
+    const double beta = rho / before;
+    check(cublasDscal(cublas, n, &beta, pd, 1), "cublasDscal");
+    check(cublasDaxpy(cublas, n, &one, rd, 1, pd, 1), "cublasDaxpy");
+  }
+  stream.synchronize();
+  return iterations;
+}
+
 void cg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t n,
               const Json& of, Journal& journal) {
   const CsrMatrix<double> a = laplacian(pattern, 0.01);
   const LinearOperator<double> ours = make_operator(stream, a.view(), n);
-  const LinearOperator<double> theirs =
-      operator_of(std::make_shared<Cusparse>(stream, a), a.rows, a.cols);
+  const auto product = std::make_shared<Cusparse>(stream, a);
+  const LinearOperator<double> theirs = operator_of(product, a.rows, a.cols);
+  cublasHandle_t cublas = nullptr;
+  check(cublasCreate(&cublas), "cublasCreate");
+  check(cublasSetStream(cublas, stream.native()), "cublasSetStream");
   const std::int64_t size = a.rows * n;
   std::vector<double> host(static_cast<std::size_t>(size));
   std::uint64_t state = 1;
@@ -274,9 +328,9 @@ void cg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64
   }
   Matrix<double> x(stream, a.rows, n, Layout::row);
   Matrix<double> x1(stream, a.rows, 1, Layout::row);
-  std::vector<double> seconds[3];
-  LinearResult last[3];
-  int iterations[3] = {};
+  std::vector<double> seconds[4];
+  LinearResult last[4];
+  int iterations[4] = {};
   for (int round = 0; round < kRounds; ++round) {
     x.buffer().fill_zero();
     seconds[0].push_back(
@@ -294,11 +348,24 @@ void cg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64
       iterations[2] += last[2].iterations;
     }
     seconds[2].push_back(all);
+    iterations[3] = 0;
+    all = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      x1.buffer().fill_zero();
+      const MatrixView<double> right = single[static_cast<std::size_t>(j)].view();
+      all += seconds_of(
+          [&] { iterations[3] += vendor_cg(stream, *product, cublas, right, x1.view(), 1e-8); });
+      last[3] = cg<double>(stream, theirs, right, x1.view(), {.tolerance = 1e-7});
+      if (last[3].iterations > 0) throw std::runtime_error("the vendor's CG has not converged");
+    }
+    seconds[3].push_back(all);
   }
+  cublasDestroy(cublas);
   iterations[0] = last[0].iterations;
   iterations[1] = last[1].iterations;
-  const char* const names[3] = {"lanky block_cg", "lanky cg", "cg on cusparse, one by one"};
-  for (int which = 0; which < 3; ++which) {
+  const char* const names[4] = {"lanky block_cg", "lanky cg", "lanky cg on cusparse, one by one",
+                                "cg by cublas and cusparse, one by one"};
+  for (int which = 0; which < 4; ++which) {
     Json line = of;
     line["nnz"] = a.nnz();
     line["contestant"] = names[which];

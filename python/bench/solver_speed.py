@@ -37,7 +37,7 @@ except ImportError:
     torch = None
 
 TARGET = 1e-6  # of |A|
-LIMIT_S = 20.0  # a solver that took longer is asked for no smaller tolerance
+LIMIT_S = 6.0  # a solver that took longer is asked for no smaller tolerance
 K = 8
 GENERATED = ["stencil7:60", "stencil27:80", "stencil5:700", "stencil7:120", "rmat:17,seed=3"]
 
