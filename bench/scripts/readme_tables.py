@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is python, python-host, python-steps, read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -26,6 +26,7 @@ import needed_kernels
 import plots
 import python_tables
 import regret
+import solver_tables
 import spmm_plots
 import spmm_targets
 import spmv_plots
@@ -324,6 +325,9 @@ def make_table(kind, name):
     if kind in python_tables.TABLES:
         environments, lines = unseen.lines_of(name)
         return "\n" + python_tables.TABLES[kind](lines) + python_tables.source(environments, name, kind) + "\n"
+    if kind in solver_tables.TABLES:
+        environments, lines = unseen.lines_of(name)
+        return "\n" + solver_tables.TABLES[kind](lines) + solver_tables.source(environments, name, kind) + "\n"
     if kind in COLUMNS:
         subject, make, meaning = COLUMNS[kind]
         environments, lines = unseen.lines_of(name)
@@ -336,7 +340,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(solver_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

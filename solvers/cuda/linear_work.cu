@@ -17,7 +17,7 @@ namespace lanky::solvers {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kLinearThreads = 256;
 constexpr int kMostSums = 3;
 
 /// How a pass is divided: strips of columns, and rows among blocks. A thread has one column.
@@ -30,7 +30,7 @@ struct PassShape {
 /// Adds up shared[row][column] of all rows of a block pairwise, into row 0.
 __device__ void add_rows(double* shared, int row, int rows, int column, int columns) {
   __syncthreads();  // all sums are there
-  for (int half = kThreads / 2; half > 0; half /= 2) {
+  for (int half = kLinearThreads / 2; half > 0; half /= 2) {
     if (half >= rows) continue;
     if (row < half && row + half < rows)
       shared[row * columns + column] += shared[(row + half) * columns + column];
@@ -40,14 +40,14 @@ __device__ void add_rows(double* shared, int row, int rows, int column, int colu
 
 /// partials [strips, gridDim.x, kSums, columns of a strip]; `arrivals` is zero, and is so again.
 template <class Pass>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kLinearThreads)
     linear_pass_kernel(PassShape shape, Pass pass, double* partials, unsigned* arrivals) {
   constexpr int kSums = Pass::kSums;
   // Strips are of whole elements.
-  const int most = kThreads / shape.parts * shape.parts;
+  const int most = kLinearThreads / shape.parts * shape.parts;
   const int first = static_cast<int>(blockIdx.y) * most;
   const int columns = min(most, shape.columns - first);
-  const int rows = kThreads / columns;
+  const int rows = kLinearThreads / columns;
   const int thread = static_cast<int>(threadIdx.x);
   const int row = thread / columns;
   const int local = thread % columns;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads)
       pass.apply(column, pass.load(column, i, c), i, c, sums);
   }
   if constexpr (kSums > 0) {
-    __shared__ double shared[kThreads];
+    __shared__ double shared[kLinearThreads];
     double* const own =
         partials + (std::int64_t{first} * gridDim.x + std::int64_t{blockIdx.x} * columns) * kSums;
     for (int s = 0; s < kSums; ++s) {
@@ -183,7 +183,7 @@ class CudaLinearWork : public LinearWork<T> {
  private:
   using Number = typename NumberOf<T>::Number;
   static constexpr int kP = kParts<T>;
-  static constexpr std::int64_t kStrip = kThreads / kP * kP;
+  static constexpr std::int64_t kStrip = kLinearThreads / kP * kP;
 
   /// Blocks that the last one can add up in little time, and that have enough loads under way.
   static std::int64_t blocks_of(const Machine& machine, std::int64_t rows, std::int64_t columns) {
@@ -192,7 +192,7 @@ class CudaLinearWork : public LinearWork<T> {
     const std::int64_t processors = machine.multiprocessors;
     const std::int64_t most =
         std::clamp(kMostPartials / columns, processors, kBlocksEach * processors);
-    const std::int64_t rows_of_step = kThreads / std::min<std::int64_t>(columns, kStrip);
+    const std::int64_t rows_of_step = kLinearThreads / std::min<std::int64_t>(columns, kStrip);
     return std::clamp<std::int64_t>(device::ceil_div(rows, 4 * rows_of_step), 1, most);
   }
 
@@ -219,8 +219,8 @@ class CudaLinearWork : public LinearWork<T> {
   void pass(const Pass& work) {
     const device::LaunchScope scope(stream_);
     const dim3 blocks(static_cast<unsigned>(blocks_), static_cast<unsigned>(strips_));
-    device::launch_dependent(stream_, linear_pass_kernel<Pass>, {blocks, dim3(kThreads)}, shape_,
-                             work, partials_.data(), arrivals_.data());
+    device::launch_dependent(stream_, linear_pass_kernel<Pass>, {blocks, dim3(kLinearThreads)},
+                             shape_, work, partials_.data(), arrivals_.data());
   }
 
   Stream stream_;

@@ -1,0 +1,104 @@
+"""Tables of solvers beside rivals, from the JSON lines of python/bench/solver_speed.py and
+lanky_solver_rivals."""
+
+from jsonl import geometric_mean
+from markdown import heading, row
+
+RIVALS = ["cupyx eigsh", "cupyx lobpcg", "torch lobpcg"]
+
+
+def eigensolvers(lines):
+    """Seconds to the same residual, a row for each Laplacian and end."""
+    cases = {}
+    for line in lines:
+        if line["kind"] == "eigensolvers" and line["case"] != "iteration":
+            cases.setdefault((line["case"], line["end"]), {})[line["contestant"]] = line
+    text = heading(["Laplacian of", "end", "lanky.eigsh", *RIVALS])
+    ratios = {rival: [] for rival in RIVALS}
+    for (case, end), of in cases.items():
+        cells = []
+        for rival in RIVALS:
+            line = of.get(rival)
+            if line is None:
+                cells.append("")
+            elif line["status"] == "ok":
+                ratios[rival].append(line["seconds"] / of["lanky"]["seconds"])
+                cells.append(f"{line['seconds']:.3f} ({ratios[rival][-1]:.1f})")
+            else:
+                cells.append("wrong values" if line["status"] == "wrong" else "not reached")
+        ours = of["lanky"]
+        cells.insert(0, f"{ours['seconds']:.3f}" if ours["status"] == "ok" else ours["status"])
+        text += row([case, end, *cells])
+    means = [f"{geometric_mean(ratios[rival]):.1f} of {len(ratios[rival])}" for rival in RIVALS]
+    return text + row(["**ratio, geometric mean of right results**", "", "", *means])
+
+
+def iterations(lines):
+    """Microseconds of an iteration of LOBPCG beside CuPy's."""
+    cases = {}
+    for line in lines:
+        if line["kind"] == "eigensolvers" and line["case"] == "iteration":
+            cases.setdefault((line["matrix"], line["block"]), {})[line["contestant"]] = line
+    text = heading(["Laplacian of", "vectors", "lanky", "cupyx lobpcg", "ratio"])
+    for (matrix, block), of in cases.items():
+        ours, theirs = of["lanky"]["iteration_us"], of["cupyx lobpcg"]["iteration_us"]
+        text += row([matrix, str(block), f"{ours:.0f}", f"{theirs:.0f}", f"{theirs / ours:.1f}"])
+    return text
+
+
+def lobpcg(lines):
+    """Microseconds of an iteration beside the same algorithm on the vendor's products."""
+    cases = {}
+    for line in lines:
+        if line.get("what") == "lobpcg":
+            key = (line["case"], line["columns"], line["polynomial"])
+            cases.setdefault(key, {})[line["contestant"]] = line["iteration_us"]
+    text = heading(["Laplacian of", "vectors", "polynomial", "lanky", "cuBLASLt and cuSPARSE", "ratio"])
+    for (case, columns, polynomial), of in cases.items():
+        ours, theirs = of["lanky"], of["cublaslt+cusparse"]
+        text += row([case, str(columns), polynomial, f"{ours:.0f}", f"{theirs:.0f}", f"{theirs / ours:.2f}"])
+    return text
+
+
+def linear(lines):
+    """Milliseconds to solve for several right-hand sides."""
+    cases = {}
+    for line in lines:
+        if line.get("what") == "cg":
+            cases.setdefault((line["case"], line["columns"]), {})[line["contestant"]] = line
+    names = list(next(iter(cases.values())))
+    text = heading(["Laplacian of, + 0.01", "right-hand sides", *names])
+    for (case, columns), of in cases.items():
+        text += row([case, str(columns), *(f"{of[name]['seconds'] * 1e3:.0f} ({of[name]['iterations']})" for name in names)])
+    return text
+
+
+def adjoint(lines):
+    """Microseconds of A^T X."""
+    cases = {}
+    for line in lines:
+        if line.get("what") == "adjoint":
+            cases.setdefault((line["case"], line["columns"]), {})[line["contestant"]] = line["us"]
+    text = heading(["A", "columns", "lanky", "cuSPARSE", "ratio"])
+    for (case, columns), of in cases.items():
+        ratio = of["cusparse"] / of["lanky"]
+        text += row([case, str(columns), f"{of['lanky']:.0f}", f"{of['cusparse']:.0f}", f"{ratio:.2f}"])
+    return text
+
+
+MEANING = {
+    "eigensolvers": "seconds of a call that reaches residuals of 1e-6 of the norm, 8 eigenpairs, f64; in brackets times lanky's",
+    "eigensolver-iterations": "microseconds of an iteration without a polynomial, f64",
+    "lobpcg-rivals": "microseconds of an iteration, f64: the same algorithm, with the vendor's products in place of lanky's",
+    "linear-rivals": "milliseconds to residuals of 1e-8, f64 (iterations, of all right-hand sides where they are solved one by one)",
+    "adjoint-rivals": "microseconds of Aᵀ X, X by rows, f64; cuSPARSE: the fastest of its algorithms for transposed CSR",
+}
+TABLES = {"eigensolvers": eigensolvers, "eigensolver-iterations": iterations, "lobpcg-rivals": lobpcg,
+          "linear-rivals": linear, "adjoint-rivals": adjoint}
+
+
+def source(environments, name, kind):
+    env = environments[-1]
+    cupy = f", CuPy {env['cupy']}, PyTorch {env['torch']}" if env.get("cupy") else ""
+    commit = f", commit {env['commit'][:12]}" if env.get("commit") else f", lanky {env['build'].split(';')[0]}" if env.get("build") else ""
+    return f"\n`{name}`: {env['gpu']}{cupy}{commit}, {env['utc'][:10]}; {MEANING[kind]}.\n"
