@@ -741,6 +741,7 @@ EigenResult<T> Lobpcg<T>::run() {
     done_ = false;
     while (!done_)
       iterate();
+    if (since_refresh_ > 0) refresh();  // lengths have drifted by roundings
     if (turn_.cols > 0) take_turn();
     return make_result<T>(stream_, problem_, options_, *work_, theta_,
                           read_only(columns_of(x(), 0, k_)), norm_);
