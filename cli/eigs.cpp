@@ -91,15 +91,11 @@ int eigs(const EigsOptions& o, const Source& source) {
     return found;
   });
   if (!stream.device().is_cuda()) outcome.product_seconds = product_seconds;
-  outcome.status = result.status;
-  outcome.iterations = result.iterations;
-  outcome.wanted = o.k;
-  outcome.converged = result.converged;
+  record_result(outcome, result, o.k);
   outcome.tolerance = tolerance_or_default<T>(o.tolerance);
   outcome.columns = {{"eigenvalue", "values", result.values, true},
                      {"residual", "residuals", result.residuals},
                      {"bound", "bounds", result.bounds}};
-  outcome.history = result.history;
   outcome.residual_axis =
       o.b.empty() ? "largest |A x - λ x| / |λ x|" : "largest |A x - λ B x| / |λ x|";
   outcome.more = {{"end", o.end}, {"b", o.b}, {"block", o.block}, {"norm", result.norm}};

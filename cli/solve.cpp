@@ -137,13 +137,9 @@ int solve(const SolveOptions& o, const Source& source) {
     return found;
   });
   if (!stream.device().is_cuda()) outcome.product_seconds = product_seconds;
-  outcome.status = result.status;
-  outcome.iterations = result.iterations;
-  outcome.wanted = columns;
-  outcome.converged = result.converged;
+  record_result(outcome, result, columns);
   outcome.tolerance = tolerance_or_default<T>(o.tolerance);
   outcome.columns = {{"|b - A x| / |b|", "residuals", result.residuals}};
-  outcome.history = result.history;
   outcome.residual_axis = "largest |b - A x| / |b|";
   outcome.more = {{"rhs", o.rhs}};
   const int code = report.end(subject, outcome);

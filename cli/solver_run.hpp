@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "cli/solver_report.hpp"
+
 namespace lanky::cli {
 
 /// Seconds since it was made, or since the last lap.
@@ -73,6 +75,17 @@ LinearOperator<T> timed(const Stream& stream, const LinearOperator<T>& op, doubl
     op.apply_adjoint(on, x, y);
   };
   return {op.rows(), op.cols(), timing(forward), timing(adjoint)};
+}
+
+/// The part of an outcome that all solvers' results have; `wanted`: eigenpairs, triplets or
+/// right-hand sides.
+template <class Result>
+void record_result(SolverOutcome& outcome, const Result& result, std::int64_t wanted) {
+  outcome.status = result.status;
+  outcome.iterations = result.iterations;
+  outcome.wanted = wanted;
+  outcome.converged = result.converged;
+  outcome.history = result.history;
 }
 
 /// The preconditioner with diagonal blocks of so many rows; none for 0.

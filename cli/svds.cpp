@@ -73,14 +73,10 @@ int svds_of(const SvdsOptions& o, const Source& source) {
     return found;
   });
   if (!stream.device().is_cuda()) outcome.product_seconds = product_seconds;
-  outcome.status = result.status;
-  outcome.iterations = result.iterations;
-  outcome.wanted = o.svd.k;
-  outcome.converged = result.converged;
+  record_result(outcome, result, o.svd.k);
   outcome.tolerance = o.is_randomized() ? 0 : tolerance_or_default<T>(o.tolerance);
   outcome.columns = {{"singular value", "values", result.values, true},
                      {"residual", "residuals", result.residuals}};
-  outcome.history = result.history;
   outcome.residual_axis = "largest residual over the largest singular value";
   outcome.more = {{"center", o.svd.center},
                   {"oversampling", o.svd.oversampling},

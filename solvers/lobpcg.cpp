@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <complex>
-#include <cstring>
 #include <lanky/dtype.hpp>
 #include <lanky/eigensolver.hpp>
 #include <lanky/error.hpp>
@@ -217,13 +216,6 @@ class Lobpcg {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-double conjugated(double x) {
-  return x;
-}
-std::complex<double> conjugated(std::complex<double> x) {
-  return std::conj(x);
-}
-
 /// Columns of n elements that an iteration without a polynomial reads or writes, for each column of
 /// X.
 constexpr double kPassesOfIteration = 30;
@@ -392,19 +384,17 @@ void Lobpcg<T>::refresh() {
   if (turn_.cols > 0) take_turn();
   const Blocks blocks = at_.restart();
   auto* const report = told_at<PassReport>(told_.reports);
-  constexpr int kMostPasses = 12;
   int passes = 0;
   for (bool done = false; !done; now_ = 1 - now_) {
-    if (++passes > kMostPasses) {
+    if (++passes > Orthogonalizer<T>::kMostPasses) {
       throw Error(ErrorCode::invalid_argument,
                   concat("the basis of ", blocks.w, " vectors could not be made orthonormal in ",
-                         kMostPasses, " passes"));
+                         Orthogonalizer<T>::kMostPasses, " passes"));
     }
     orthogonalizer_.pass_to(s(), blocks, Side::right, s_[1 - now_].view(), report);
     read_report();
-    PassReport told;
-    std::memcpy(&told, told_mirror_.on_host<PassReport>(told_.reports), sizeof(told));
-    done = orthogonalizer_.accept(told, s_[1 - now_].view(), blocks, Side::right);
+    done = orthogonalizer_.accept(*told_mirror_.on_host<PassReport>(told_.reports),
+                                  s_[1 - now_].view(), blocks, Side::right);
   }
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
   const MatrixView<T> product = columns_of(as(), 0, blocks.w);
@@ -646,14 +636,14 @@ void Lobpcg<T>::iterate() {
   }
   if (finished()) return;
 
-  PassReport reports[kPasses];
-  std::memcpy(reports, told_mirror_.on_host<PassReport>(told_.reports), sizeof(reports));
-  if (!orthogonalizer_.accept(reports[passes_ - 1], s(), at_.blocks(), at_.side)) {
+  const PassReport first = told_mirror_.on_host<PassReport>(told_.reports)[0];
+  const PassReport last = told_mirror_.on_host<PassReport>(told_.reports)[passes_ - 1];
+  if (!orthogonalizer_.accept(last, s(), at_.blocks(), at_.side)) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
     stream_.synchronize();
   }
-  passes_ = reports[0].deviation < Orthogonalizer<T>::kNear / 2 && reports[0].lifted == 0 ? 1 : 2;
+  passes_ = first.deviation < Orthogonalizer<T>::kNear / 2 && first.lifted == 0 ? 1 : 2;
   rotate(basis_gram());
   if (++since_refresh_ >= kRefresh) refresh();
 }
@@ -677,7 +667,7 @@ SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
     for (std::int64_t i = 0; i < xp; ++i)
       h(i, xp + j) = told(xp_row + i, j);
     for (std::int64_t i = 0; i <= j; ++i)
-      h(xp + i, xp + j) = 0.5 * (told(w_row + i, j) + conjugated(told(w_row + j, i)));
+      h(xp + i, xp + j) = 0.5 * (told(w_row + i, j) + conjugate(told(w_row + j, i)));
   }
   return h;
 }
@@ -685,7 +675,7 @@ SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
 template <class T>
 bool Lobpcg<T>::finished() {
   ++iteration_;
-  SolverProgress progress{.iteration = iteration_, .wanted = k_, .tolerance = 1};
+  SolverProgress progress{.iteration = iteration_, .wanted = k_, .tolerance = tolerance_};
   for (std::int64_t j = 0; j < k_; ++j) {
     const auto at = static_cast<std::size_t>(j);
     if (!std::isfinite(residuals_[at])) {
@@ -697,7 +687,6 @@ bool Lobpcg<T>::finished() {
     progress.residual = std::max(progress.residual, share);
   }
   progress.residual *= tolerance_;
-  progress.tolerance = tolerance_;
   progress.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   history_.push_back(progress);

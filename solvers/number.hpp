@@ -36,6 +36,9 @@ LANKY_HOST_DEVICE inline double conjugate(double x) {
 LANKY_HOST_DEVICE inline ComplexNumber conjugate(ComplexNumber x) {
   return {x.re, -x.im};
 }
+inline std::complex<double> conjugate(std::complex<double> x) {
+  return std::conj(x);
+}
 LANKY_HOST_DEVICE inline double real_part(double x) {
   return x;
 }

@@ -69,7 +69,6 @@ void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side
 
 template <class T>
 Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from) {
-  constexpr int kMostPasses = 12;
   constexpr int kPatience = 3;  // passes that make noise of dependent columns independent
   for (int i = 1; i <= kMostPasses; ++i) {
     from = pass(matrix, blocks, from, report_.data());

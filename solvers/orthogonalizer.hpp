@@ -68,6 +68,8 @@ class Orthogonalizer {
 
   /// Cosines up to which a pass leaves W orthonormal to rounding.
   static constexpr double kNear = 0.1;
+  /// Passes after which W is given up.
+  static constexpr int kMostPasses = 12;
 
  private:
   /// Makes columns of W random whose squared lengths are no more than `square`.

@@ -92,11 +92,7 @@ solvers::SmallMatrix<W> positive_inverse(const solvers::SmallMatrix<W>& block,
     const double over = largest == 0 ? 1 : 1 / std::max(value, kLeast * largest);
     for (std::int64_t j = 0; j < size; ++j) {
       for (std::int64_t i = 0; i < size; ++i) {
-        if constexpr (std::is_same_v<W, double>) {
-          inverse(i, j) += over * spectrum.vectors(i, e) * spectrum.vectors(j, e);
-        } else {
-          inverse(i, j) += over * spectrum.vectors(i, e) * std::conj(spectrum.vectors(j, e));
-        }
+        inverse(i, j) += over * spectrum.vectors(i, e) * solvers::conjugate(spectrum.vectors(j, e));
       }
     }
   }
@@ -142,11 +138,7 @@ LinearOperator<T> block_jacobi(const Stream& stream, const CsrView<T>& a, std::i
       rows.for_each(first + i, [&](std::int64_t column, T value) {
         if (column < first || column > first + i) return;
         // The upper triangle, which small matrices are read by, is the adjoint of the lower one.
-        if constexpr (std::is_same_v<W, double>) {
-          block(column - first, i) += static_cast<double>(value);
-        } else {
-          block(column - first, i) += std::conj(static_cast<W>(value));
-        }
+        block(column - first, i) += solvers::conjugate(static_cast<W>(value));
       });
     }
     const solvers::SmallMatrix<W> small = positive_inverse(block, first);

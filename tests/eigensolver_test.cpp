@@ -17,30 +17,18 @@
 #include "solvers/number.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
+#include "support/vectors.hpp"
 
 namespace lanky {
 namespace {
 
-using solvers::Wide;
+using testing::conjugate;
+using testing::kDouble;
+using testing::Wide;
 
 template <class T>
 class Eigensolver : public ::testing::Test {};
-#ifdef __SANITIZE_ADDRESS__
-using VectorCases = ::testing::Types<testing::On<DeviceKind::cpu, double>,
-                                     testing::On<DeviceKind::cpu, std::complex<float>>>;
-#else
-using VectorCases =
-    ::testing::Types<testing::On<DeviceKind::cpu, double>, testing::On<DeviceKind::cpu, float>,
-                     testing::On<DeviceKind::cpu, std::complex<float>>,
-                     testing::On<DeviceKind::cpu, std::complex<double>>,
-                     testing::On<DeviceKind::cuda, double>, testing::On<DeviceKind::cuda, float>,
-                     testing::On<DeviceKind::cuda, std::complex<float>>,
-                     testing::On<DeviceKind::cuda, std::complex<double>>>;
-#endif
-TYPED_TEST_SUITE(Eigensolver, VectorCases, testing::OnName);
-
-template <class T>
-constexpr bool kDouble = sizeof(solvers::RealOf<T>) == sizeof(double);
+TYPED_TEST_SUITE(Eigensolver, testing::VectorCases, testing::OnName);
 
 template <class T>
 T element(double re, double im) {
@@ -48,15 +36,6 @@ T element(double re, double im) {
     return T(static_cast<solvers::RealOf<T>>(re), static_cast<solvers::RealOf<T>>(im));
   } else {
     return static_cast<T>(re);
-  }
-}
-
-template <class T>
-Wide<T> adjoint(T x) {
-  if constexpr (solvers::kParts<T> == 2) {
-    return std::conj(static_cast<Wide<T>>(x));
-  } else {
-    return static_cast<double>(x);
   }
 }
 
@@ -174,7 +153,7 @@ void expect_pairs(const EigenResult<T>& result, const Expectation<T>& expected, 
       const std::vector<T> other = column(rows, k, i);
       Wide<T> product{};
       for (std::size_t e = 0; e < other.size(); ++e)
-        product += adjoint(other[e]) * bx[e];
+        product += conjugate(static_cast<Wide<T>>(other[e])) * bx[e];
       EXPECT_NEAR(std::abs(product), i == j ? 1 : 0, 1e5 * roundoff) << i << ", " << j;
     }
     if (j > 0) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "bench/harness/session.hpp"
+#include "bench/harness/statistics.hpp"
 #include "bench/records/environment.hpp"
 #include "bench/records/journal.hpp"
 #include "bench/records/record.hpp"
@@ -35,11 +36,6 @@ using Json = nlohmann::ordered_json;
 void check(cusparseStatus_t status, const char* what) {
   if (status != CUSPARSE_STATUS_SUCCESS)
     throw std::runtime_error(std::string(what) + ": " + cusparseGetErrorString(status));
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 double seconds_of(const std::function<void()>& work) {

@@ -52,12 +52,8 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
       const nb::gil_scoped_release released;
       found.emplace(lobpcg(place->stream(), problem, options));
     }
-    nb::dict told;
-    told["status"] = std::string(to_string(found->status));
-    told["iterations"] = found->iterations;
-    told["converged"] = found->converged;
+    nb::dict told = told_of(*found);
     told["values"] = found->values;
-    told["residuals"] = found->residuals;
     told["norm"] = found->norm;
     told["vectors"] = std::make_shared<Block>(place, std::move(found->vectors));
     return told;

@@ -117,6 +117,17 @@ Dense read_columns(nb::handle object, const char* name, const SolverPlace& place
 /// False or StopIteration ends the solver.
 OnProgress on_progress(nb::handle callback);
 
+/// The numbers that all solvers' results have.
+template <class Result>
+nb::dict told_of(const Result& result) {
+  nb::dict told;
+  told["status"] = std::string(to_string(result.status));
+  told["iterations"] = result.iterations;
+  told["converged"] = result.converged;
+  told["residuals"] = result.residuals;
+  return told;
+}
+
 template <class F>
 decltype(auto) visit_vector_type(DType dtype, const char* name, F&& f) {
   switch (dtype) {

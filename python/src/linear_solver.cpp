@@ -44,11 +44,7 @@ nb::dict solve(const std::string& method, const std::shared_ptr<const SolverPlac
       const nb::gil_scoped_release released;
       found = solver(place->stream(), operators[0], sides, x.view<T>(), options, operators[1]);
     }
-    nb::dict told;
-    told["status"] = std::string(to_string(found.status));
-    told["iterations"] = found.iterations;
-    told["residuals"] = found.residuals;
-    return told;
+    return told_of(found);
   });
 }
 

@@ -43,12 +43,8 @@ nb::dict svds_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpera
       const nb::gil_scoped_release released;
       found.emplace(svds(place->stream(), of, options));
     }
-    nb::dict told;
-    told["status"] = std::string(to_string(found->status));
-    told["iterations"] = found->iterations;
-    told["converged"] = found->converged;
+    nb::dict told = told_of(*found);
     told["values"] = found->values;
-    told["residuals"] = found->residuals;
     told["means"] = found->means;
     told["u"] = std::make_shared<Block>(place, std::move(found->u));
     told["v"] = std::make_shared<Block>(place, std::move(found->v));
