@@ -3,9 +3,11 @@
 // describe).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <lanky/lanky.hpp>
 #include <limits>
+#include <vector>
 
 #include "core/text.hpp"
 #include "dense/cuda/panel/policy.hpp"
@@ -171,6 +173,53 @@ TYPED_TEST(DensePanel, ShortIntegersAreExact) {
       }
     }
   }
+}
+
+/// A and B are columns of one matrix, whose rows are far apart: copies of B's elements then hold up
+/// the loads of those that compute, and a slot of A must not be overwritten before these.
+template <class T>
+void expect_whole_slots() {
+  LANKY_DEVICE_OR_SKIP(device, DeviceKind::cuda);
+  const Stream stream(device);
+  constexpr std::int64_t kLd = 272;
+  constexpr std::int64_t kFirst = 24;
+  const GemmShape shape{.m = 180,
+                        .n = 8,
+                        .k = 200000,
+                        .op_a = Op::trans,
+                        .layout = Layout::row,
+                        .lda = kLd,
+                        .ldb = kLd,
+                        .ldc = 8};
+  std::vector<T> elements(static_cast<std::size_t>(shape.k * kLd));
+  double expected = 0;
+  for (std::int64_t p = 0; p < shape.k; ++p) {
+    const auto row = elements.begin() + p * kLd + kFirst;
+    std::fill_n(row, shape.m, static_cast<T>(p % 13));
+    std::fill_n(row + shape.m, shape.n, static_cast<T>(p % 3));
+    expected += static_cast<double>(p % 13) * static_cast<double>(p % 3);
+  }
+  Matrix<T> together(stream, shape.k, kLd, Layout::row);
+  together.buffer().copy_from(elements);
+  const T* const first = together.buffer().data() + kFirst;
+  GemmTuning own;
+  own.set({.device = device, .shape = shape, .in = kDType<T>, .out = kDType<T>}, {.vendor = false});
+  GemmOptions options;
+  options.tuning = &own;
+  const GemmPlan<T> plan(stream, shape, options);
+  Matrix<T> c(stream, shape.m, shape.n, Layout::row);
+  for (int run = 0; run < 60; ++run) {  // one of about ten was wrong
+    plan.run(stream, MatrixView<const T>(first, shape.k, shape.m, kLd, Layout::row),
+             MatrixView<const T>(first + shape.m, shape.k, shape.n, kLd, Layout::row), c.view());
+    for (const T sum : c.buffer().to_host())
+      ASSERT_EQ(static_cast<double>(sum), expected) << "run " << run;
+  }
+}
+TEST(DensePanelRing, SlotsStayWholeUntilTheyAreRead) {
+  expect_whole_slots<double>();
+}
+TEST(DensePanelRing, SlotsOfFloatsStayWholeUntilTheyAreRead) {
+  expect_whole_slots<float>();
 }
 
 class DensePanelSplit : public ::testing::TestWithParam<Math> {};

@@ -32,6 +32,12 @@ __device__ inline void mbarrier_arrive(Mbarrier* barrier) {
                : "memory");
 }
 
+/// What this thread has read of shared memory stays read when bulk copies that it lets go ahead
+/// overwrite it: an arrival alone overtakes loads that wait for their turn.
+__device__ inline void end_reads_before_copies() {
+  if constexpr (kBulkCopies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /// Arrives and announces `bytes` of bulk copies.
 __device__ inline void mbarrier_arrive_expecting(Mbarrier* barrier, unsigned bytes) {
   if constexpr (kBulkCopies) {

@@ -57,6 +57,7 @@ struct Ring {
   }
   /// The warp is through with the slot.
   __device__ void give_back(int slot, int lane) const {
+    end_reads_before_copies();
     __syncwarp();  // all lanes have read it
     if (lane == 0) mbarrier_arrive(empty + slot);
   }
