@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <lanky/eigensolver.hpp>
 #include <lanky/error.hpp>
+#include <lanky/solver.hpp>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,7 @@ struct EigsOptions : SolverOptions {
   std::string b;
   std::int64_t block = 0;
   int degree = -1;
+  bool mixed = false;
   std::string vectors;
 };
 
@@ -75,6 +77,9 @@ int eigs(const EigsOptions& o, const Source& source) {
     EigenProblem<T> problem{
         .a = timed(stream, make_operator(stream, a.view(), columns), product_seconds)};
     if (!o.b.empty()) problem.b = make_operator(stream, b.view(), columns);
+    if (o.mixed) {
+      problem.a_single = make_single_operator(stream, a.view(), columns);
+    }
     problem.preconditioner = make_preconditioner(stream, a, preconditioner_block(o.preconditioner));
     stream.synchronize();
     outcome.setup_seconds = clock.lap();
@@ -98,7 +103,8 @@ int eigs(const EigsOptions& o, const Source& source) {
                      {"bound", "bounds", result.bounds}};
   outcome.residual_axis =
       o.b.empty() ? "largest |A x - λ x| / |λ x|" : "largest |A x - λ B x| / |λ x|";
-  outcome.more = {{"end", o.end}, {"b", o.b}, {"block", o.block}, {"norm", result.norm}};
+  outcome.more = {
+      {"end", o.end}, {"b", o.b}, {"block", o.block}, {"mixed", o.mixed}, {"norm", result.norm}};
   const int code = report.end(subject, outcome);
   if (!o.vectors.empty()) write_dense(o.vectors, a.rows, o.k, result.vectors.buffer().to_host());
   return code;
@@ -107,6 +113,10 @@ int eigs(const EigsOptions& o, const Source& source) {
 int run_eigs(const EigsOptions& o) {
   check_dense_name("--vectors", o.vectors);
   check_solver_options(o, "eigs", {o.vectors}, {o.b});
+  if (o.mixed && (!o.b.empty() || preconditioner_block(o.preconditioner) > 0)) {
+    throw Error(ErrorCode::invalid_argument,
+                "--mixed is for the polynomial, which --b and --preconditioner take the place of");
+  }
   if (o.block != 0 && o.block < o.k) {
     throw Error(ErrorCode::invalid_argument, "--block " + std::to_string(o.block) + ": -k " +
                                                  std::to_string(o.k) +
@@ -152,6 +162,9 @@ void add_eigs(CLI::App& app, Action& action, int argc, char** argv) {
                   "products with A that precondition an iteration, 0 for none (default: by their "
                   "cost)")
       ->check(CLI::Range(0, 100));
+  command.add_flag(
+      "--mixed", o.mixed,
+      "these products in single precision, all else in double; twice the memory for A");
   command
       .add_option("--vectors", o.vectors,
                   "write the eigenvectors as columns of a dense matrix, NAME.mtx or NAME.npy")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <lanky/linear_operator.hpp>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
 #include <memory>
@@ -11,6 +12,22 @@
 #include "solvers/orthogonal_factor.hpp"
 
 namespace lanky::solvers {
+
+/// The next basis and the residuals of its X.
+template <class T>
+struct TurnOperands {
+  MatrixView<const T> xp;  // of the basis
+  MatrixView<const T> w;
+  MatrixView<const T> product;  // A [X P W]
+  const T* coefficients;        // [x + p + w, next.cols], tight
+  MatrixView<T> next;           // [X P]
+  MatrixView<T> next_product;
+  const double* theta;            // [x]
+  const std::int32_t* positions;  // [x] in the residuals, or -1
+  MatrixView<T> residuals;
+  double* squares;  // [x] of all residuals
+  T* gram;          // [next residuals]^H residuals, tight; or null
+};
 
 /// T: double, float, complex<float>, complex<double>. Views are by rows.
 template <class T>
@@ -22,6 +39,10 @@ class BlockWork {
   /// squares [columns] of all residuals. theta and positions [columns].
   virtual void residual(MatrixView<const T> ax, MatrixView<const T> bx, const double* theta,
                         const std::int32_t* positions, MatrixView<T> w, double* squares) = 0;
+  /// next = [X P W] C, next_product = A [X P W] C, residuals = A X - X diag(theta) and their gram
+  /// matrix in one pass; false, and nothing is done, where there is no kernel for it. `x`: columns
+  /// of X, no more than xp has.
+  virtual bool turn(const TurnOperands<T>& /*operands*/, std::int64_t /*x*/) { return false; }
   /// The real part of x_j^H y_j of all columns.
   virtual void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) = 0;
   /// Y = alpha X + beta Y; with beta = 0, Y is not read.
@@ -29,6 +50,9 @@ class BlockWork {
   /// Y = t[0] X + t[1] Y + t[2] R + t[3] A X, t in memory of the device; t[1] = 0 reads no Y.
   virtual void recur(const double* t, MatrixView<const T> x, MatrixView<T> y, MatrixView<const T> r,
                      MatrixView<const T> ax) = 0;
+  /// Y = X, times *factor of the device's memory where that is not null, and back without one.
+  virtual void narrow(const double* factor, MatrixView<const T> x, MatrixView<SingleOf<T>> y) = 0;
+  virtual void widen(MatrixView<const SingleOf<T>> x, MatrixView<T> y) = 0;
   /// Uniform in (-1, 1), by place and seed; a column of another matrix at its `first_column`.
   virtual void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) = 0;
   /// The small factorization of a pass of orthogonalization; all pointers are memory of the device.

@@ -94,6 +94,24 @@ struct CombinePass {
   }
 };
 
+/// Y = X, times *factor where that is not null, in another precision.
+template <class From, class To>
+struct ConvertPass {
+  struct Loaded {
+    From x;
+  };
+  const double* factor;
+  Rows<const From> x;
+  Rows<To> y;
+
+  LANKY_HOST_DEVICE Loaded load(std::int64_t i, int c) const { return {x.at(i, c)}; }
+  LANKY_HOST_DEVICE double apply(Loaded l, std::int64_t i, int c) const {
+    const double value = static_cast<double>(l.x);
+    y.at(i, c) = static_cast<To>(factor == nullptr ? value : *factor * value);
+    return 0;
+  }
+};
+
 /// A step of a three-term recurrence: Y = t[0] X + t[1] Y + t[2] R + t[3] A X, with t in memory;
 /// t[1] = 0 reads no Y.
 template <class Real>

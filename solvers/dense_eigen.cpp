@@ -12,10 +12,23 @@
 #include <limits>
 
 #include "core/text.hpp"
+#include "solvers/dense_kernels.hpp"
 
 namespace lanky::solvers {
 
 namespace {
+
+constexpr char kNoConvergence[] = "the QR iteration of a small eigenproblem did not converge";
+
+/// Of the widest registers that the CPU has.
+template <class W>
+const DenseKernels<W>& dense_kernels() {
+#if LANKY_X86_64
+  static const bool is_wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (is_wide) return avx2::dense_kernels<W>();
+#endif
+  return baseline::dense_kernels<W>();
+}
 
 template <class W>
 using Dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
@@ -36,25 +49,63 @@ SmallMatrix<W> small(const Dense<W>& dense) {
 template <class W>
 Spectrum<W> spectrum(const Eigen::SelfAdjointEigenSolver<Dense<W>>& solver) {
   if (solver.info() != Eigen::Success) {
-    throw Error(ErrorCode::device, "the QR iteration of a small eigenproblem did not converge");
+    throw Error(ErrorCode::device, kNoConvergence);
   }
   const auto& values = solver.eigenvalues();
   return {{values.data(), values.data() + values.size()}, small<W>(solver.eigenvectors())};
 }
 
-/// The spectrum of H x = lambda B x, B positive definite.
+/// The spectrum of H x = lambda B x, from that of B x = mu H x: lambda is infinite where mu is 0.
+template <class W>
+Spectrum<W> reversed_eigen(const Dense<W>& h, const Dense<W>& b) {
+  if (Eigen::LLT<Dense<W>>(h).info() != Eigen::Success) {
+    throw Error(ErrorCode::invalid_argument,
+                "B is not positive definite but singular, and A is not positive definite");
+  }
+  const Eigen::GeneralizedSelfAdjointEigenSolver<Dense<W>> solver(b, h);
+  Spectrum<W> turned = spectrum<W>(solver);
+  std::reverse(turned.values.begin(), turned.values.end());
+  Dense<W> vectors = map(turned.vectors).rowwise().reverse();
+  const double least = static_cast<double>(h.rows()) * std::numeric_limits<double>::epsilon() *
+                       std::abs(turned.values.front());
+  for (std::size_t j = 0; j < turned.values.size(); ++j) {
+    double& value = turned.values[j];
+    if (value > least) vectors.col(static_cast<Eigen::Index>(j)) /= std::sqrt(value);
+    value = value > least ? 1 / value : std::numeric_limits<double>::infinity();
+  }
+  turned.vectors = small<W>(vectors);
+  return turned;
+}
+
+/// The spectrum of H x = lambda B x, B positive definite, or H so and B semidefinite.
 template <class W>
 Spectrum<W> pencil_eigen(const Dense<W>& h, const Dense<W>& b) {
-  const Eigen::GeneralizedSelfAdjointEigenSolver<Dense<W>> solver(h, b);
-  return spectrum<W>(solver);
+  if (Eigen::LLT<Dense<W>>(b).info() == Eigen::Success)
+    return spectrum<W>(Eigen::GeneralizedSelfAdjointEigenSolver<Dense<W>>(h, b));
+  const auto values =
+      Eigen::SelfAdjointEigenSolver<Dense<W>>(b, Eigen::EigenvaluesOnly).eigenvalues();
+  const double least = values(0);
+  const double rounding = static_cast<double>(b.rows()) * std::numeric_limits<double>::epsilon() *
+                          std::abs(values(b.rows() - 1));
+  if (!(least >= -rounding)) {
+    throw Error(ErrorCode::invalid_argument,
+                concat("B is not positive definite: its least eigenvalue is ", least));
+  }
+  return reversed_eigen<W>(h, b);
 }
 
 }  // namespace
 
 template <class W>
 Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>& h) {
-  if (h.rows() == 0) return {};
-  return spectrum<W>(Eigen::SelfAdjointEigenSolver<Dense<W>>(map(h).adjoint()));
+  const std::int64_t n = h.rows();
+  Spectrum<W> spectrum{std::vector<double>(static_cast<std::size_t>(n)), {n, n}};
+  if (n == 0) return spectrum;
+  if (!dense_kernels<W>().self_adjoint(n, h.data(), spectrum.values.data(),
+                                       spectrum.vectors.data())) {
+    throw Error(ErrorCode::device, kNoConvergence);
+  }
+  return spectrum;
 }
 
 template <class W>
@@ -84,11 +135,6 @@ void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* na
 template <class W>
 Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
                               const SmallMatrix<W>& y) {
-  if (b.rows() > 0 && Eigen::LLT<Dense<W>>(map(b)).info() != Eigen::Success) {
-    const double least = self_adjoint_eigen(b).values.front();
-    throw Error(ErrorCode::invalid_argument,
-                concat("B is not positive definite: its least eigenvalue is ", least));
-  }
   if (y.cols() == 0) return b.rows() == 0 ? self_adjoint_eigen(a) : pencil_eigen<W>(map(a), map(b));
   // Z spans what is orthogonal to B Y.
   const Dense<W> by = b.rows() == 0 ? Dense<W>(map(y)) : Dense<W>(map(b) * map(y));
@@ -108,31 +154,18 @@ template <class W>
 RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
                       const std::vector<std::int32_t>& active) {
   const auto size = static_cast<std::int64_t>(all.values.size());
-  Dense<W> v = map(all.vectors);
-  std::vector<double> values = all.values;
-  if (end == EigenEnd::largest) {
-    v = v.rowwise().reverse().eval();
-    std::reverse(values.begin(), values.end());
-  }
   const auto p = std::min<std::int64_t>(static_cast<std::int64_t>(active.size()), size - b);
-  RitzStep<W> step;
-  step.x = small<W>(v.leftCols(b));
-  if (p == 0) return step;
-  const auto rest = v.rightCols(size - b);
-  Dense<W> steps(size - b, p);
-  for (std::int64_t j = 0; j < p; ++j) {
-    const std::int32_t column = active[static_cast<std::size_t>(j)];
-    // Columns of V are orthogonal, so that what X's rows leave out is less its product.
-    steps.col(j).noalias() = rest.topRows(b).adjoint() * v.col(column).head(b);
-    const double length = steps.col(j).norm();
-    if (length > std::numeric_limits<double>::min()) steps.col(j) /= length;
-  }
-  // Householder reflections make Q orthonormal to rounding, however dependent the steps are.
-  const Eigen::HouseholderQR<Dense<W>> qr(steps);
-  const Dense<W> q = qr.householderQ() * Dense<W>::Identity(size - b, p);
-  step.p = small<W>(rest * q);
-  const Eigen::Map<const Eigen::VectorXd> others(values.data() + b, size - b);
-  step.p_gram = small<W>(q.adjoint() * (others.template cast<W>().asDiagonal() * q));
+  RitzStep<W> step{{size, b}, {size, p}, {p, p}};
+  dense_kernels<W>().ritz_step({.size = size,
+                                .b = b,
+                                .p = p,
+                                .reversed = end == EigenEnd::largest,
+                                .active = active.data(),
+                                .values = all.values.data(),
+                                .vectors = all.vectors.data(),
+                                .x = step.x.data(),
+                                .steps = step.p.data(),
+                                .gram = step.p_gram.data()});
   return step;
 }
 

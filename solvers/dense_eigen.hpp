@@ -20,8 +20,8 @@ template <class W>
 Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>& h);
 
 /// A x = lambda B x among the x that are B-orthogonal to the columns of Y. B [0, 0] stands for the
-/// identity, Y may have no columns. Throws Error(invalid_argument) where B is not positive
-/// definite.
+/// identity, Y may have no columns. B is positive definite; or it is semidefinite and A definite,
+/// and eigenvalues are infinite whose x has B x = 0. Throws Error(invalid_argument) else.
 template <class W>
 Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
                               const SmallMatrix<W>& y);

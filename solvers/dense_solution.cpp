@@ -44,6 +44,19 @@ SmallMatrix<Wide<T>> matrix_of(const Stream& stream, const LinearOperator<T>& op
   return matrix;
 }
 
+/// No less than |A|.
+template <class W>
+double largest_row_sum(const SmallMatrix<W>& a) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < a.cols(); ++j)
+      sum += std::abs(a(i, j));
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
 }  // namespace
 
 template <class T>
@@ -73,12 +86,19 @@ EigenResult<T> dense_solution(const Stream& stream, const EigenProblem<T>& probl
   for (std::int64_t j = 0; j < options.k; ++j) {
     const std::int64_t from = options.end == EigenEnd::smallest ? j : size - 1 - j;
     values.push_back(all.values[static_cast<std::size_t>(from)]);
+    if (!std::isfinite(values.back())) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("B is singular: of ", size, " eigenvalues, infinite ones are among the ",
+                         options.k, " that are asked for"));
+    }
     for (std::int64_t i = 0; i < n; ++i)
       rows[static_cast<std::size_t>(i * options.k + j)] = static_cast<T>(all.vectors(i, from));
   }
   Matrix<T> vectors(stream, n, options.k, Layout::row);
   vectors.buffer().copy_from(rows);
-  const double norm = std::max(std::abs(all.values.front()), std::abs(all.values.back()));
+  const double norm = problem.b
+                          ? largest_row_sum(a)
+                          : std::max(std::abs(all.values.front()), std::abs(all.values.back()));
   EigenResult<T> result =
       make_result<T>(stream, problem, options, *work, values, read_only(vectors.view()), norm);
   result.status = result.converged == options.k ? SolverStatus::converged : SolverStatus::stagnated;

@@ -19,6 +19,7 @@
 #include "core/graph.hpp"
 #include "core/text.hpp"
 #include "solvers/block_work.hpp"
+#include "solvers/chebyshev.hpp"
 #include "solvers/dense_eigen.hpp"
 #include "solvers/dense_solution.hpp"
 #include "solvers/eigen_result.hpp"
@@ -26,6 +27,7 @@
 #include "solvers/mirror.hpp"
 #include "solvers/orthogonalizer.hpp"
 #include "solvers/products.hpp"
+#include "solvers/scaled_operator.hpp"
 
 namespace lanky::solvers {
 
@@ -90,7 +92,7 @@ Told places_told(const Places& at) {
 struct Said {
   std::int64_t theta;      // [b] doubles
   std::int64_t positions;  // [b] of columns of X in W, or -1
-  std::int64_t steps;      // [degree + 1, 4] doubles
+  std::int64_t steps;      // of the polynomial, doubles
   std::int64_t basis;      // coefficients of S
   std::int64_t product;    // coefficients of A S
   std::int64_t bytes;
@@ -100,20 +102,20 @@ Said places_said(const Places& at, int degree) {
   Said said{};
   said.positions = aligned(at.b * std::int64_t{sizeof(double)});
   said.steps = said.positions + aligned(at.b * std::int64_t{sizeof(std::int32_t)});
-  said.basis = said.steps + aligned(4 * (degree + 1) * std::int64_t{sizeof(double)});
+  said.basis = said.steps + aligned(Polynomial<T>::numbers(degree) * std::int64_t{sizeof(double)});
   said.product = said.basis + aligned((at.c + 3 * at.b) * 2 * at.b * std::int64_t{sizeof(T)});
   said.bytes = said.product + 3 * at.b * 2 * at.b * std::int64_t{sizeof(T)};
   return said;
 }
 
-/// One solution, from start to end.
+/// One solution, from start to end. `norm`: of A, as a random vector sees it.
 template <class T>
 class Lobpcg {
   using W = Wide<T>;
 
  public:
   Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
-         std::int64_t block, bool by_vendor);
+         std::int64_t block, double norm, bool by_vendor);
 
   EigenResult<T> run();
 
@@ -122,21 +124,23 @@ class Lobpcg {
   void refresh();
   void iterate();
   void rotate(const SmallMatrix<W>& h);
+  void tell_coefficients();
   void take_turn();
+  bool turn_at_once();
+  MatrixView<T> residuals_for(MatrixView<T> w);
   void multiply();
   void give_work();
   void work();
   bool finished();
 
-  void search_directions();
-  void apply_polynomial();
+  void find_residuals();
+  void precondition();
   void tell_polynomial(const Spectrum<W>& all);
-  void find_far_end();
-  double checked_norm();
   void read_report();
   SmallMatrix<W> read_gram(std::int64_t rows, std::int64_t cols) const;
   SmallMatrix<W> basis_gram() const;
   void choose_active();
+  bool residuals_are_w() const { return !problem_.preconditioner && polynomial_ == nullptr; }
   double target(std::size_t j) const {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
   }
@@ -164,13 +168,15 @@ class Lobpcg {
   double tolerance_;
 
   std::unique_ptr<BlockWork<T>> work_;
+  bool by_vendor_;
   Products<T> products_;
   Orthogonalizer<T> orthogonalizer_;
   Matrix<T> s_[2];   // [n, 4 b + c]: the basis, and the next one
   Matrix<T> as_[2];  // [n, 3 b]: A X, A P, A W
   Matrix<T> bx_;     // [n, b], where there is a B
   int degree_;       // of the polynomial; 0: none
-  Matrix<T> rest_;   // [n, b or 3 b]: residuals, where they are preconditioned
+  std::unique_ptr<Polynomial<T>> polynomial_;
+  Matrix<T> rest_;  // [n, b]: residuals, where the caller preconditions them
   int now_ = 0;
 
   Told told_;
@@ -196,9 +202,9 @@ class Lobpcg {
   std::vector<double> scales_;        // |B x| / |x|
   std::vector<std::int32_t> active_;  // columns of X that have a W
   SmallMatrix<W> p_gram_;             // P^H A P
-  double norm_ = 0;
-  bool norm_checked_ = false;
-  double far_ = 0;  // a bound of the spectrum at the end that is not wanted
+  double norm_;
+  double b_norm_ = 0;  // the largest |B x| / |x| so far
+  double far_ = 0;     // a bound of the spectrum at the end that is not wanted
   int passes_ = 2;
   int iteration_ = 0;
   int since_refresh_ = 0;
@@ -226,14 +232,17 @@ int polynomial_degree(const EigenProblem<T>& problem, const EigenOptions& option
   if (problem.b || problem.preconditioner) return 0;
   if (options.polynomial_degree >= 0) return options.polynomial_degree;
   // A product reads and writes a column, the recurrence five more.
-  const double column = static_cast<double>(problem.a.rows() * block) * sizeof(T);
-  const double share = kPassesOfIteration * column / (problem.a.bytes() + 7 * column);
+  const double numbers = static_cast<double>(problem.a.rows() * block);
+  const double step = problem.a_single
+                          ? problem.a_single.bytes() + 7 * numbers * sizeof(SingleOf<T>)
+                          : problem.a.bytes() + 7 * numbers * sizeof(T);
+  const double share = kPassesOfIteration * numbers * sizeof(T) / step;
   return static_cast<int>(std::clamp(std::round(share), 1.0, 16.0));
 }
 
 template <class T>
 Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const EigenOptions& options,
-                  std::int64_t block, bool by_vendor)
+                  std::int64_t block, double norm, bool by_vendor)
     : stream_(stream),
       problem_(problem),
       options_(options),
@@ -242,6 +251,7 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       at_{.b = block, .c = problem.constraints.cols},
       tolerance_(tolerance_of<T>(options)),
       work_(make_block_work<T>(stream)),
+      by_vendor_(by_vendor),
       products_(stream, options.allocator, by_vendor),
       orthogonalizer_(stream, *work_, products_, problem.b, n_, 2 * block, at_.c + 3 * block,
                       options.allocator),
@@ -251,8 +261,8 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
           Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator)},
       bx_(stream, problem.b ? n_ : 0, block, Layout::row, 0, options.allocator),
       degree_(polynomial_degree(problem, options, block)),
-      rest_(stream, problem.preconditioner || degree_ > 0 ? n_ : 0, degree_ > 0 ? 3 * block : block,
-            Layout::row, 0, options.allocator),
+      polynomial_(make_polynomial(stream, problem, degree_, block, *work_, options.allocator)),
+      rest_(stream, problem.preconditioner ? n_ : 0, block, Layout::row, 0, options.allocator),
       told_(places_told<T>(at_)),
       said_(places_said<T>(at_, degree_)),
       told_mirror_(stream, told_.bytes, options.allocator),
@@ -262,7 +272,8 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
                   (!problem.preconditioner || problem.preconditioner.capturable())),
       theta_(static_cast<std::size_t>(block)),
       residuals_(theta_.size(), std::numeric_limits<double>::infinity()),
-      scales_(theta_.size(), 1) {}
+      scales_(theta_.size(), 1),
+      norm_(problem.b ? norm : 0) {}
 
 /// Y orthonormal, X from the caller's vectors and random ones.
 template <class T>
@@ -304,84 +315,13 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
   return gram;
 }
 
-/// A bound of the spectrum at its far end: a few steps of Lanczos from a random vector, the
-/// outermost Ritz value and the rest (Zhou and Li, Linear Algebra Appl. 435, 2011). Vectors stand
-/// in `rest_`.
-template <class T>
-void Lobpcg<T>::find_far_end() {
-  constexpr int kSteps = 12;
-  const bool smallest = options_.end == EigenEnd::smallest;
-  MatrixView<T> v = columns_of(rest_.view(), 0, 1);
-  MatrixView<T> before = columns_of(rest_.view(), at_.b, 1);
-  const MatrixView<T> product = columns_of(rest_.view(), 2 * at_.b, 1);
-  Buffer<double> sum(stream_, 1, options_.allocator);
-  const auto dot = [&](MatrixView<T> x, MatrixView<T> y) {
-    work_->dots(read_only(x), read_only(y), sum.data());
-    return sum.to_host().front();
-  };
-  work_->fill_random(options_.seed + 1, 0, v);
-  work_->combine(1 / std::sqrt(dot(v, v)), read_only(v), 0, v);
-  SmallMatrix<double> t(kSteps, kSteps);
-  double beta = 0;
-  for (int j = 0; j < kSteps; ++j) {
-    problem_.a.apply(stream_, v, product);
-    const double alpha = dot(v, product);
-    work_->combine(-alpha, read_only(v), 1, product);
-    if (j > 0) work_->combine(-beta, read_only(before), 1, product);
-    const double next = std::sqrt(dot(product, product));
-    t(j, j) = alpha;
-    if (j > 0) t(j - 1, j) = beta;
-    beta = next;
-    if (!std::isfinite(beta)) break;
-    if (!(beta > roundoff_ * std::abs(alpha)) || j + 1 == kSteps) {
-      const Spectrum<double> ritz = self_adjoint_eigen(t);
-      far_ = smallest ? ritz.values.back() + beta : ritz.values.front() - beta;
-      return;
-    }
-    work_->combine(1 / beta, read_only(product), 0, before);
-    std::swap(v, before);
-  }
-}
-
-/// The largest |A x| / |x| of the columns of X, near |A| for random X. Throws Error where squares
-/// of residuals leave the range of numbers.
-template <class T>
-double Lobpcg<T>::checked_norm() {
-  constexpr bool kWide = sizeof(RealOf<T>) == sizeof(double);
-  constexpr double kLeast = kWide ? 1e-130 : 1e-12;
-  constexpr double kMost = kWide ? 1e130 : 1e15;
-  const auto stretch = [&](double scale) {
-    if (scale != 1) work_->combine(scale, read_only(ax()), 0, ax());
-    work_->dots(read_only(ax()), read_only(ax()), told_at<double>(told_.squares));
-    work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
-    read_report();
-    const auto* const squares = told_mirror_.on_host<double>(told_.squares);
-    const auto* const lengths = told_mirror_.on_host<double>(told_.lengths);
-    double largest = 0;
-    for (std::int64_t j = 0; j < at_.b; ++j) {
-      const double square = squares[j] / lengths[j];
-      if (!(square <= largest)) largest = square;  // NaN remains
-    }
-    return std::sqrt(largest);
-  };
-  double norm = stretch(1);
-  if (norm >= kLeast && norm <= kMost) return norm;
-  // Zero, too small or too large for squares, or no numbers at all.
-  const double scale = kWide ? 0x1p500 : 0x1p100;
-  const double scaled = norm < 1 ? stretch(scale) / scale : stretch(1 / scale) * scale;
-  if (scaled == 0) return 0;
-  if (!std::isfinite(scaled)) {
-    throw Error(ErrorCode::invalid_argument, "A X has elements that are NaN or Inf");
-  }
-  throw Error(ErrorCode::invalid_argument,
-              concat("|A| is about ", scaled, "; squares of residuals need ", kLeast, " to ", kMost,
-                     ": scale A"));
-}
-
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
 template <class T>
 void Lobpcg<T>::refresh() {
-  if (turn_.cols > 0) take_turn();
+  if (turn_.cols > 0) {
+    tell_coefficients();
+    take_turn();
+  }
   const Blocks blocks = at_.restart();
   auto* const report = told_at<PassReport>(told_.reports);
   int passes = 0;
@@ -399,11 +339,6 @@ void Lobpcg<T>::refresh() {
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
   const MatrixView<T> product = columns_of(as(), 0, blocks.w);
   problem_.a.apply(stream_, basis, product);
-  if (!norm_checked_) {
-    norm_checked_ = true;
-    const double norm = checked_norm();
-    if (problem_.b) norm_ = norm;
-  }
   products_.gram(read_only(basis), read_only(product),
                  {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
@@ -479,11 +414,15 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
   }
 }
 
+template <class T>
+void Lobpcg<T>::tell_coefficients() {
+  said_mirror_.to_device(said_.product +
+                         turn_.rows * turn_.cols * static_cast<std::int64_t>(sizeof(T)));
+}
+
 /// The next X and P, and their products with A.
 template <class T>
 void Lobpcg<T>::take_turn() {
-  said_mirror_.to_device(said_.product +
-                         turn_.rows * turn_.cols * static_cast<std::int64_t>(sizeof(T)));
   const auto coefficients = [&](std::int64_t place, std::int64_t rows) {
     return MatrixView<const T>(said_mirror_.on_device<const T>(place), rows, turn_.cols,
                                Layout::row);
@@ -501,9 +440,49 @@ void Lobpcg<T>::take_turn() {
   turn_ = {};
 }
 
-/// R in W's place on the right, preconditioned.
+/// Where residuals are written that are to become W.
 template <class T>
-void Lobpcg<T>::search_directions() {
+MatrixView<T> Lobpcg<T>::residuals_for(MatrixView<T> w) {
+  if (problem_.preconditioner) return columns_of(rest_.view(), 0, w.cols);
+  return polynomial_ != nullptr ? polynomial_->residuals(w) : w;
+}
+
+/// take_turn() and find_residuals() in one pass over the basis, where the device has a kernel for
+/// that; with the gram matrix of the first pass of orthogonalization where residuals are W.
+template <class T>
+bool Lobpcg<T>::turn_at_once() {
+  if (problem_.b || by_vendor_) return false;
+  Places next = at_;
+  next.p = turn_.cols - at_.b;
+  next.w = static_cast<std::int64_t>(active_.size());
+  next.side = Side::right;
+  Matrix<T>& basis = s_[1 - now_];
+  const std::int64_t xp = at_.b + at_.p;
+  const bool left = at_.side == Side::left;
+  const bool done = work_->turn(
+      {.xp = read_only(columns_of(s(), at_.x_first(), xp)),
+       .w = read_only(columns_of(s(), left ? turn_.first : at_.x_first() + xp, turn_.w)),
+       .product = read_only(columns_of(as(), 0, turn_.rows)),
+       .coefficients = said_mirror_.on_device<const T>(said_.product),
+       .next = columns_of(basis.view(), at_.x_first(), turn_.cols),
+       .next_product = columns_of(as_[1 - now_].view(), 0, turn_.cols),
+       .theta = said_mirror_.on_device<const double>(said_.theta),
+       .positions = said_mirror_.on_device<const std::int32_t>(said_.positions),
+       .residuals =
+           residuals_for(columns_of(basis.view(), next.blocks().w_first(Side::right), next.w)),
+       .squares = told_at<double>(told_.squares),
+       .gram = residuals_are_w() && at_.c == 0 ? orthogonalizer_.gram() : nullptr},
+      at_.b);
+  if (!done) return false;
+  now_ = 1 - now_;
+  at_ = next;
+  turn_ = {};
+  return true;
+}
+
+/// R in W's place on the right, or where it is preconditioned from.
+template <class T>
+void Lobpcg<T>::find_residuals() {
   at_.side = Side::right;
   MatrixView<const T> bx = x();
   if (problem_.b) {
@@ -512,69 +491,35 @@ void Lobpcg<T>::search_directions() {
     work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
     work_->dots(bx, bx, told_at<double>(told_.masses));
   }
-  const bool direct = !problem_.preconditioner && degree_ == 0;
-  const MatrixView<T> rest = direct ? w() : columns_of(rest_.view(), 0, at_.w);
   work_->residual(read_only(ax()), bx, said_mirror_.on_device<const double>(said_.theta),
-                  said_mirror_.on_device<const std::int32_t>(said_.positions), rest,
+                  said_mirror_.on_device<const std::int32_t>(said_.positions), residuals_for(w()),
                   told_at<double>(told_.squares));
-  if (problem_.preconditioner) problem_.preconditioner.apply(stream_, rest, w());
-  if (degree_ > 0) apply_polynomial();
 }
 
-/// W = p(A) R by Chebyshev iteration for (A - theta) W = R from W = 0; R stands in the first
-/// columns of `rest_`.
 template <class T>
-void Lobpcg<T>::apply_polynomial() {
-  const auto* const steps = said_mirror_.on_device<const double>(said_.steps);
-  const MatrixView<T> r = columns_of(rest_.view(), 0, at_.w);
-  const MatrixView<T> product = columns_of(rest_.view(), 2 * at_.b, at_.w);
-  // The last iterate is to stand in W.
-  MatrixView<T> now = w();
-  MatrixView<T> before = columns_of(rest_.view(), at_.b, at_.w);
-  if (degree_ % 2 != 0) std::swap(now, before);
-  work_->recur(steps, read_only(r), now, read_only(r), read_only(r));
-  for (int d = 1; d <= degree_; ++d) {
-    problem_.a.apply(stream_, now, product);
-    work_->recur(steps + 4 * d, read_only(now), before, read_only(r), read_only(product));
-    std::swap(now, before);
+void Lobpcg<T>::precondition() {
+  if (problem_.preconditioner)
+    problem_.preconditioner.apply(stream_, read_only(residuals_for(w())), w());
+  if (polynomial_ != nullptr) {
+    polynomial_->apply(said_mirror_.on_device<const double>(said_.steps), w());
   }
 }
 
-/// Coefficients of Chebyshev iteration (Saad, Iterative Methods for Sparse Linear Systems, section
-/// 12.3) for +-(A - theta), theta the outermost Ritz value, on the spectrum between the last Ritz
-/// value of X and the far end. Its polynomial is positive on all of the spectrum.
+/// The polynomial for the spectrum between the last Ritz value of X and the far end.
 template <class T>
 void Lobpcg<T>::tell_polynomial(const Spectrum<W>& all) {
-  auto* const steps = said_mirror_.on_host<double>(said_.steps);
   const bool smallest = options_.end == EigenEnd::smallest;
-  const double sign = smallest ? 1 : -1;
   far_ = smallest ? std::max(far_, all.values.back()) : std::min(far_, all.values.front());
   norm_ = std::max(norm_, std::abs(far_));
-  const double shift = theta_.front();
-  const double upper = std::abs(far_ - shift);
-  // Beyond what so many steps resolve, a lower bound makes no difference.
-  const double least = 1e-2 / ((degree_ + 1) * (degree_ + 1));
-  const double lower = std::max(std::abs(theta_.back() - shift), least * upper);
-  const double center = (upper + lower) / 2;
-  const double radius = (upper - lower) / 2;
-  std::fill_n(steps, 4 * (degree_ + 1), 0.0);
-  if (!(radius > 0)) {  // all of the spectrum is one value
-    for (int d = 0; d <= degree_; ++d)
-      steps[4 * d] = 1;
-    return;
-  }
-  const double ratio = center / radius;
-  double rho = 1 / ratio;
-  steps[0] = 1 / center;
-  for (int d = 1; d <= degree_; ++d) {
-    const double next = 1 / (2 * ratio - rho);
-    const double gain = 2 * next / radius;
-    steps[4 * d] = 1 + next * rho + gain * sign * shift;
-    steps[4 * d + 1] = d == 1 ? 0 : -next * rho;  // the iterate before the first is 0
-    steps[4 * d + 2] = gain;
-    steps[4 * d + 3] = -gain * sign;
-    rho = next;
-  }
+  const std::vector<double> steps = chebyshev_steps({theta_.front(), theta_.back(), far_}, degree_);
+  auto* const said = said_mirror_.on_host<double>(said_.steps);
+  std::copy(steps.begin(), steps.end(), said);
+  // Residuals are about as long as in the last iteration, whose inverse keeps them from leaving
+  // the range of shorter numbers.
+  double longest = 0;
+  for (const double residual : residuals_)
+    longest = std::max(longest, std::isfinite(residual) ? residual : norm_);
+  said[steps.size()] = longest > 0 ? 1 / longest : 1;
 }
 
 template <class T>
@@ -590,11 +535,18 @@ void Lobpcg<T>::multiply() {
 /// decides the next one by.
 template <class T>
 void Lobpcg<T>::give_work() {
-  take_turn();
-  search_directions();
+  tell_coefficients();
+  const bool at_once = turn_at_once();
+  if (!at_once) {
+    take_turn();
+    find_residuals();
+  }
+  precondition();
+  const bool has_gram = at_once && residuals_are_w() && at_.c == 0;
   for (int pass = 0; pass < passes_; ++pass) {
-    at_.side = orthogonalizer_.pass(s(), at_.blocks(), at_.side,
-                                    told_at<PassReport>(told_.reports) + pass);
+    at_.side =
+        orthogonalizer_.pass(s(), at_.blocks(), at_.side, told_at<PassReport>(told_.reports) + pass,
+                             has_gram && pass == 0);
   }
   multiply();
 }
@@ -633,6 +585,15 @@ void Lobpcg<T>::iterate() {
     const double length = problem_.b ? std::sqrt(told(told_.lengths)[j]) : 1;
     residuals_[j] = std::sqrt(told(told_.squares)[j]) / length;
     scales_[j] = problem_.b ? std::sqrt(told(told_.masses)[j]) / length : 1;
+    b_norm_ = std::max(b_norm_, scales_[j]);
+    // x^H B x is 1.
+    if (problem_.b && j < static_cast<std::size_t>(k_) &&
+        !(length * length * roundoff_ * b_norm_ < 1)) {
+      throw Error(ErrorCode::invalid_argument,
+                  concat("B is singular, or nearly so, and the eigenvalues that are asked for are "
+                         "infinite: x^H B x is ",
+                         1 / (length * length), " |x|^2, and |B| about ", b_norm_));
+    }
   }
   if (finished()) return;
 
@@ -643,7 +604,7 @@ void Lobpcg<T>::iterate() {
     multiply();
     stream_.synchronize();
   }
-  passes_ = first.deviation < Orthogonalizer<T>::kNear / 2 && first.lifted == 0 ? 1 : 2;
+  passes_ = first.growth < Orthogonalizer<T>::kGrowth / 2 && first.lifted == 0 ? 1 : 2;
   rotate(basis_gram());
   if (++since_refresh_ >= kRefresh) refresh();
 }
@@ -724,14 +685,21 @@ bool Lobpcg<T>::finished() {
 template <class T>
 EigenResult<T> Lobpcg<T>::run() {
   start();
-  if (degree_ > 0) find_far_end();
+  if (polynomial_ != nullptr) {
+    const EigenEnd far =
+        options_.end == EigenEnd::smallest ? EigenEnd::largest : EigenEnd::smallest;
+    far_ = spectrum_bound(stream_, problem_.a, far, *work_, options_.seed + 1, options_.allocator);
+  }
   refresh();
   const auto solve = [&] {
     done_ = false;
     while (!done_)
       iterate();
     if (since_refresh_ > 0) refresh();  // lengths have drifted by roundings
-    if (turn_.cols > 0) take_turn();
+    if (turn_.cols > 0) {
+      tell_coefficients();
+      take_turn();
+    }
     return make_result<T>(stream_, problem_, options_, *work_, theta_,
                           read_only(columns_of(x(), 0, k_)), norm_);
   };
@@ -770,6 +738,15 @@ void check(const Stream& stream, const EigenProblem<T>& problem, const EigenOpti
   if (problem.a.cols() != n) fail("A is ", n, " x ", problem.a.cols(), "; it must be square");
   square(problem.b, "B");
   square(problem.preconditioner, "the preconditioner");
+  if (problem.a_single) {
+    const LinearOperator<SingleOf<T>>& a = problem.a_single;
+    if (a.rows() != n || a.cols() != n)
+      fail("A in single precision is ", a.rows(), " x ", a.cols(), "; A is ", n, " x ", n);
+    if (problem.b || problem.preconditioner) {
+      fail("A in single precision serves the polynomial, which ",
+           problem.b ? "B" : "a preconditioner", " takes the place of");
+    }
+  }
   const auto tall = [&](MatrixView<const T> x, const char* name) {
     if (x.cols == 0) return;
     if (x.rows != n) fail(name, " have ", x.rows, " rows; A has ", n);
@@ -803,10 +780,23 @@ EigenResult<T> solve(const Stream& stream, const EigenProblem<T>& problem,
                      const EigenOptions& options, bool by_vendor) {
   check(stream, problem, options);
   const std::int64_t block = block_of<T>(options);
+  const double norm = norm_seen(stream, problem.a, options.seed, options.allocator);
+  const double scale = scale_for<T>(norm);
+  EigenProblem<T> fit = problem;
+  fit.a = scaled(stream, problem.a, scale);
+  fit.a_single = scaled(stream, problem.a_single, scale);
+  fit.preconditioner = scaled(stream, problem.preconditioner, 1 / scale);
   // The basis needs its vectors to be independent: small problems are solved whole.
-  if (problem.a.rows() < problem.constraints.cols + 4 * block)
-    return dense_solution(stream, problem, options);
-  return Lobpcg<T>(stream, problem, options, block, by_vendor).run();
+  const bool is_small = problem.a.rows() < problem.constraints.cols + 4 * block;
+  EigenResult<T> result =
+      is_small ? dense_solution(stream, fit, options)
+               : Lobpcg<T>(stream, fit, options, block, norm * scale, by_vendor).run();
+  for (auto* numbers : {&result.values, &result.residuals, &result.bounds}) {
+    for (double& number : *numbers)
+      number /= scale;
+  }
+  result.norm /= scale;
+  return result;
 }
 
 }  // namespace

@@ -18,13 +18,12 @@
 
 namespace lanky::solvers {
 
-/// How a pass went. Where `deviation` is small, [Q W] was near orthonormal, up to lengths, and is
-/// orthonormal to rounding after the pass.
+/// How a pass went. After it [Q W] is orthonormal to about `growth` times the rounding of G.
 struct PassReport {
-  double deviation;     // largest |cosine| of the angle of a column of W to another one or to Q's
+  double growth;        // the largest squared length of the columns of L^-H p^-1/2
   double least_pivot;   // of T up to the first weak column: the squared sine of a column's angle to
                         // all before it, which rounding may make negative
-  double least_square;  // |w_i|^2; below 0 where the inner product is not positive definite
+  double least_square;  // |w_i|^2; below 0 where the inner product is not positive semidefinite
   std::int32_t lifted;  // pivots below the roundoff of G, which were replaced by it
   std::int32_t empty;   // columns of W of length zero, or about, which are zero afterwards
   std::int32_t broken;  // elements that are NaN or Inf
@@ -76,7 +75,7 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
                                        double* scale) {
   const Real* const gram_q = p.gram + p.q_row * p.w * kNumberParts<Number>;
   const Real* const gram_w = p.gram + p.w_row * p.w * kNumberParts<Number>;
-  double worst[3] = {0, 0, 0};  // deviation, least square negated, broken
+  double worst[4] = {0, 0, 0, 0};  // growth, least square negated, broken, largest square
   const auto look = [&](Number x) {
     const double square = squared(x);
     if (!(square <= 1.7e308)) worst[2] = 1;
@@ -86,23 +85,19 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     const double square = real_part(load_number<Number>(gram_w, i * p.w + i));
     scale[i] = square > kLeastSquare<Real> ? 1 / std::sqrt(square) : 0;
     worst[1] = -square > worst[1] ? -square : worst[1];
+    worst[3] = square > worst[3] ? square : worst[3];
     look(load_number<Number>(gram_w, i * p.w + i));
   }
   team.wait();  // all of `scale` is there
-  for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step()) {
-    const double cosine2 = look(load_number<Number>(gram_q, e)) * scale[e % p.w] * scale[e % p.w];
-    worst[0] = cosine2 > worst[0] ? cosine2 : worst[0];
-  }
+  for (std::int64_t e = team.first(); e < p.q * p.w; e += team.step())
+    look(load_number<Number>(gram_q, e));
   for (std::int64_t e = team.first(); e < p.w * p.w; e += team.step()) {
     const std::int64_t i = e / p.w;
     const std::int64_t l = e % p.w;
     if (l < i) continue;  // the lower triangle becomes L^-1
     const double both = scale[i] * scale[l];
     Number sum = load_number<Number>(gram_w, e);
-    if (l > i) {
-      const double cosine2 = look(sum) * both * both;
-      worst[0] = cosine2 > worst[0] ? cosine2 : worst[0];
-    }
+    look(sum);
     for (std::int64_t row = 0; row < p.q; ++row) {
       sum = sum - conjugate(load_number<Number>(gram_q, row * p.w + i)) *
                       load_number<Number>(gram_q, row * p.w + l);
@@ -110,8 +105,6 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     t[e] = both * sum;
     if (i == l) t[e] = t[e] + number_of<Number>(p.shift);
   }
-  for (double& value : worst)
-    value = team.most(value);
   team.wait();  // T is there
 
   double least = 1;
@@ -141,6 +134,17 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     }
     team.wait();  // row j + 1 is complete before it is read as a pivot's
   }
+
+  for (std::int64_t l = team.first(); l < p.w; l += team.step()) {
+    double square = 1;
+    for (std::int64_t i = 0; i < l; ++i)
+      square += squared(t[l * p.w + i]);
+    const double pivot = real_part(t[l * p.w + l]);
+    square /= pivot > p.roundoff ? pivot : p.roundoff;
+    worst[0] = square > worst[0] ? square : worst[0];
+  }
+  for (double& value : worst)
+    value = team.most(value);
 
   // By columns, what was read by rows is the conjugate of G: so is all that follows from it.
   const auto store = [&](Number x, Real* matrix, std::int64_t i, std::int64_t l, std::int64_t ld) {
@@ -197,8 +201,8 @@ LANKY_HOST_DEVICE void orthogonal_pass(const Team& team, const PassOperands<Real
     store_number(sum, p.coefficients, (p.q_row + row) * p.w + l);
   }
   if (team.first() == 0) {
-    *p.report = {std::sqrt(worst[0]),  least,     -worst[1], lifted, empty,
-                 worst[2] > 0 ? 1 : 0, first_weak};
+    const double negative = worst[1] > p.roundoff * worst[3] ? -worst[1] : 0;
+    *p.report = {worst[0], least, negative, lifted, empty, worst[2] > 0 ? 1 : 0, first_weak};
   }
 }
 

@@ -27,7 +27,7 @@ Orthogonalizer<T>::Orthogonalizer(const Stream& stream, BlockWork<T>& work, Prod
 
 template <class T>
 void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side side,
-                               PassReport* report) {
+                               PassReport* report, bool has_gram) {
   const MatrixView<const T> both = columns_of(matrix, blocks.first(side), blocks.all());
   MatrixView<const T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
   if (b_) {
@@ -35,7 +35,7 @@ void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side 
     b_.apply(stream_, w, bw);
     w = bw;
   }
-  products_.gram(both, w, square(gram_, blocks));
+  if (!has_gram) products_.gram(both, w, square(gram_, blocks));
   // Rounding of a gram product of unit vectors: sums of many terms, whose errors mostly cancel.
   constexpr double kOverRoundoff = 32;
   work_.orthogonal_pass({.q = blocks.q,
@@ -50,8 +50,8 @@ void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side 
 
 template <class T>
 Side Orthogonalizer<T>::pass(MatrixView<T> matrix, const Blocks& blocks, Side from,
-                             PassReport* report) {
-  factor(matrix, blocks, from, report);
+                             PassReport* report, bool has_gram) {
+  factor(matrix, blocks, from, report, has_gram);
   products_.update(columns_of(matrix, blocks.first(from), blocks.all()),
                    square(coefficients_, blocks),
                    columns_of(matrix, blocks.w_first(other(from)), blocks.w));
@@ -79,7 +79,9 @@ Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks
   }
   throw Error(ErrorCode::invalid_argument,
               concat(blocks.w, " vectors could not be made orthonormal to ", blocks.q,
-                     " others in ", kMostPasses, " passes: B is singular or far from definite"));
+                     " others in ", kMostPasses,
+                     " passes: B is indefinite, or its rank is less than what is iterated (where A "
+                     "is positive definite, the largest mu of B x = mu A x are 1 / lambda)"));
 }
 
 template <class T>
@@ -95,7 +97,7 @@ bool Orthogonalizer<T>::accept(const PassReport& report, MatrixView<T> matrix, c
                 concat("B is not positive definite: x^H B x = ", report.least_square));
   }
   if (report.empty > 0) fill_short(matrix, blocks, side, 0);
-  return report.deviation < kNear && report.lifted == 0 && report.empty == 0;
+  return report.growth < kGrowth && report.lifted == 0 && report.empty == 0;
 }
 
 template <class T>

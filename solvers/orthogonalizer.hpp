@@ -53,7 +53,10 @@ class Orthogonalizer {
                  std::int64_t beside, Allocator* allocator);
 
   /// W of `from` to the side that it returns; `report` is memory of the device. Waits for nothing.
-  Side pass(MatrixView<T> matrix, const Blocks& blocks, Side from, PassReport* report);
+  /// `has_gram`: gram() holds [Q W]^H W already.
+  Side pass(MatrixView<T> matrix, const Blocks& blocks, Side from, PassReport* report,
+            bool has_gram = false);
+  T* gram() { return gram_.data(); }
   /// The same, from `matrix` to `target`, where W stands in the same place.
   void pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side, MatrixView<T> target,
                PassReport* report);
@@ -66,8 +69,9 @@ class Orthogonalizer {
   /// columns, throws as orthogonalize().
   bool accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks, Side side);
 
-  /// Cosines up to which a pass leaves W orthonormal to rounding.
-  static constexpr double kNear = 0.1;
+  /// Growth of rounding up to which a pass leaves W as orthonormal as it need be: what is left in
+  /// the next X is less by the square of W's part of it.
+  static constexpr double kGrowth = 16;
   /// Passes after which W is given up.
   static constexpr int kMostPasses = 12;
 
@@ -75,7 +79,8 @@ class Orthogonalizer {
   /// Makes columns of W random whose squared lengths are no more than `square`.
   void fill_short(MatrixView<T> matrix, const Blocks& blocks, Side side, double square);
   /// C of a pass, from what `gram_` is of Q and W of `side`.
-  void factor(MatrixView<T> matrix, const Blocks& blocks, Side side, PassReport* report);
+  void factor(MatrixView<T> matrix, const Blocks& blocks, Side side, PassReport* report,
+              bool has_gram = false);
   MatrixView<T> square(Buffer<T>& buffer, const Blocks& blocks) {
     return {buffer.data(), blocks.all(), blocks.w, blocks.w, Layout::row};
   }

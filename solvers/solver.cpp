@@ -3,6 +3,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <lanky/buffer.hpp>
 #include <lanky/csr.hpp>
 #include <lanky/error.hpp>
 #include <lanky/solver.hpp>
@@ -153,9 +154,38 @@ LinearOperator<T> block_jacobi(const Stream& stream, const CsrView<T>& a, std::i
   return make_operator(stream, inverse.view(), 8);
 }
 
-#define LANKY_INSTANTIATE(T)                                           \
-  template LinearOperator<T> jacobi(const Stream&, const CsrView<T>&); \
-  template LinearOperator<T> block_jacobi(const Stream&, const CsrView<T>&, std::int64_t);
+template <class T>
+LinearOperator<SingleOf<T>> make_single_operator(const Stream& stream, const CsrView<T>& a,
+                                                 std::int64_t columns,
+                                                 const SparseOptions& options) {
+  using Single = SingleOf<T>;
+  CsrView<Single> single{.rows = a.rows,
+                         .cols = a.cols,
+                         .nnz = a.nnz,
+                         .row_offsets = a.row_offsets,
+                         .col_indices = a.col_indices,
+                         .index_base = a.index_base};
+  if (a.nnz <= 0 || a.values == nullptr) return make_operator(stream, single, columns, options);
+  if (!only_on_device(a.values)) {
+    std::vector<Single> values(static_cast<std::size_t>(a.nnz));
+    std::transform(a.values, a.values + a.nnz, values.begin(),
+                   [](T value) { return static_cast<Single>(value); });
+    single.values = values.data();
+    return make_operator(stream, single, columns, options);
+  }
+  check_on_device(a.values, a.nnz, stream.device(), "the values of A");
+  Matrix<Single> values(stream, a.nnz, 1, Layout::row, 0, options.allocator);
+  solvers::make_block_work<T>(stream)->narrow(nullptr, {a.values, a.nnz, 1, 1, Layout::row},
+                                              values.view());
+  single.values = values.view().data;
+  return make_operator(stream, single, columns, options);
+}
+
+#define LANKY_INSTANTIATE(T)                                                                  \
+  template LinearOperator<T> jacobi(const Stream&, const CsrView<T>&);                        \
+  template LinearOperator<T> block_jacobi(const Stream&, const CsrView<T>&, std::int64_t);    \
+  template LinearOperator<SingleOf<T>> make_single_operator(const Stream&, const CsrView<T>&, \
+                                                            std::int64_t, const SparseOptions&);
 LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

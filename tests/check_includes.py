@@ -41,7 +41,7 @@ SOURCES = (".h", ".c", ".hpp", ".cpp", ".cuh", ".cu")
 SPELLED = {"core": "src/core", "capi": "src/capi", "device": "src/device", "cli": "cli", "lanky": "include/lanky"}
 OWN = ("cli", "dense", "sparse", "solvers", "io", "bench", "collection", "examples", "tests", "support")
 # Eigen's headers take long to compile, and users of lanky need none.
-WITH_EIGEN = ("solvers/dense_eigen.cpp", "solvers/dense_svd.cpp")
+WITH_EIGEN = ("solvers/dense_eigen.cpp", "solvers/dense_kernels_eigen.hpp", "solvers/dense_svd.cpp")
 CUDA_HEADERS = re.compile(r"^(cuda|cublas|cusparse|cub/|thrust/|nvml|mma\.h|cooperative_groups)")
 
 

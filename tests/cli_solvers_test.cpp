@@ -143,6 +143,9 @@ TEST_F(CliSolvers, EigsOfAGraphAreThoseOfItsLaplacian) {
   EXPECT_NEAR(adjacency["values"][0], 2 * std::cos(std::numbers::pi / 101), 1e-10);
   EXPECT_NE(ran_.out.find("a pattern, whose entries are 1"), std::string::npos) << ran_.out;
 
+  const Json mixed = solve("eigs", graph + " --laplacian -k 3 --mixed");
+  EXPECT_TRUE(mixed["mixed"]);
+  EXPECT_NEAR(mixed["values"][1].get<double>(), line["values"][1].get<double>(), 1e-8);
   const Json generated = solve("eigs", "--generate stencil5:12 --laplacian -k 2");
   EXPECT_NEAR(generated["values"][1], 2 - 2 * std::cos(std::numbers::pi / 12), 1e-10);
   EXPECT_EQ(generated["content"], "spec:stencil5:12");
@@ -384,6 +387,7 @@ TEST_F(CliSolvers, WrongUsageOfEigsIsToldWithItsValues) {
            {good + " --vectors x.txt", "--vectors x.txt: the name should end with .mtx or .npy"},
            {good + " --json - --plot -", "would both write to standard output"},
            {good + " --device tpu", "\"tpu\""},
+           {good + " --mixed --preconditioner jacobi", "--mixed is for the polynomial"},
            {good + " --method cg", "eigs has no option --method"}}) {
     const Ran ran = lanky("eigs " + arguments);
     EXPECT_EQ(ran.exit_code, 2) << arguments << ": " << ran.err;

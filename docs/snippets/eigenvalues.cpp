@@ -57,6 +57,14 @@ int main() {
   for (std::size_t j = 0; j < 3; ++j)
     expect(std::abs(found.values[j] - reference[j]) <= found.bounds[j] && found.bounds[j] < 1e-7);
 
+  // begin mixed
+  const lanky::EigenProblem<double> mixed{
+      .a = plan, .a_single = lanky::make_single_operator(stream, matrix.view(), 8)};
+  const lanky::EigenResult<double> same = lanky::lobpcg(stream, mixed, {.k = 3});
+  // end mixed
+  for (std::size_t j = 0; j < 3; ++j)
+    expect(std::abs(same.values[j] - reference[j]) <= same.bounds[j] && same.bounds[j] < 1e-7);
+
   // begin function
   // Any linear map: here A A, by two products that are given to the stream.
   const auto square = [&](const lanky::Stream& on, lanky::MatrixView<const double> x,

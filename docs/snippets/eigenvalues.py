@@ -18,6 +18,11 @@ values, vectors = lanky.eigsh(S, k=4, which="SA", preconditioner="block_jacobi")
 # end smallest
 assert np.allclose(values, exact[:4])
 
+# begin mixed
+values, vectors = lanky.eigsh(S, k=4, which="SA", mixed_precision=True)
+# end mixed
+assert np.allclose(values, exact[:4], rtol=1e-10)
+
 # begin inverse
 incomplete = scipy.sparse.linalg.spilu(
     scipy.sparse.csc_matrix(S), diag_pivot_thresh=0, options={"SymmetricMode": True}

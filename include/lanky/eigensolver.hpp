@@ -43,7 +43,9 @@ struct EigenOptions {
 template <class T>
 struct EigenProblem {
   LinearOperator<T> a;
-  LinearOperator<T> b = {};  // positive definite; none: the identity
+  /// Positive definite; none: the identity. For the smallest eigenvalues of a positive definite A
+  /// it may be singular, but its rank is several times the vectors that are iterated.
+  LinearOperator<T> b = {};
   /// Near the inverse of A (of A - sigma B for the eigenvalues near sigma), positive definite;
   /// none: the identity.
   LinearOperator<T> preconditioner = {};
@@ -52,6 +54,11 @@ struct EigenProblem {
   /// [n, any]: first approximations of eigenvectors, in no order, however dependent; random ones
   /// are added.
   MatrixView<const T> start = {};
+  /// A with values in single precision, for mixed precision: the polynomial that preconditions
+  /// residuals is one of this, on vectors in single precision, which moves half the bytes. All
+  /// else, residuals and results above all, stays in T. Not beside B or a preconditioner;
+  /// make_single_operator() makes one from a matrix.
+  LinearOperator<SingleOf<T>> a_single = {};
 };
 
 template <class T>

@@ -788,6 +788,9 @@ typedef struct lanky_eigen_problem {
   const lanky_matrix_view* constraints;
   /* NULL; [n, any] by rows: first approximations of eigenvectors, in no order */
   const lanky_matrix_view* start;
+  /* NULL; A with values in single precision, f32 for f64 and c64 for c128: the polynomial that
+   * preconditions residuals is one of this. Not beside b or a preconditioner. */
+  const lanky_linear_operator* a_single;
 } lanky_eigen_problem;
 LANKY_API lanky_status lanky_eigen_problem_init(lanky_eigen_problem* problem, size_t size);
 

@@ -2,6 +2,7 @@
 // of the caller's.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <functional>
 #include <lanky/error.hpp>
@@ -107,6 +108,13 @@ class LinearOperator {
   bool capturable_ = false;
   double bytes_ = 0;
 };
+
+/// The type of single precision beside T: float for double, complex<float> for complex<double>,
+/// else T itself.
+template <class T>
+using SingleOf = std::conditional_t<
+    std::is_same_v<T, double>, float,
+    std::conditional_t<std::is_same_v<T, std::complex<double>>, std::complex<float>, T>>;
 
 /// An operator that owns its plan of A, which expects `columns` vectors by rows.
 template <class T>

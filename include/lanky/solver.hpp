@@ -46,4 +46,13 @@ template <class T>
 LANKY_EXPORT LinearOperator<T> block_jacobi(const Stream& stream, const CsrView<T>& a,
                                             std::int64_t block_size);
 
+/// An operator that owns its plan of A in single precision, which expects `columns` vectors by
+/// rows. A is in host memory or in that of the stream's device; values that are too large for
+/// single precision become Inf. Throws Error: as SparsePlan's constructor, out_of_memory.
+template <class T>
+LANKY_EXPORT LinearOperator<SingleOf<T>> make_single_operator(const Stream& stream,
+                                                              const CsrView<T>& a,
+                                                              std::int64_t columns,
+                                                              const SparseOptions& options = {});
+
 }  // namespace lanky::inline v1

@@ -40,12 +40,14 @@ class _Solver:
         *,
         mass: str,
         constraints: Any,
+        mixed_precision: bool,
         **options: Any,
     ) -> None:
         self.problem = problem
         self.a, self.b, self.preconditioner = a, b, preconditioner
         self.mass = mass  # what the caller's argument for B is named
         self.constraints = constraints
+        self.a_single = problem.single() if mixed_precision else None
         self.options = options
 
     def run(self, k: int, largest: bool, start: Any, **changed: Any) -> Any:
@@ -58,6 +60,7 @@ class _Solver:
                 self.a,
                 self.b,
                 self.preconditioner,
+                self.a_single,
                 self.constraints,
                 start,
                 k=k,
@@ -193,6 +196,7 @@ def eigsh(
     *,
     preconditioner: Any = None,
     polynomial_degree: int | None = None,
+    mixed_precision: bool = False,
     callback: Callable[[Any], Any] | None = None,
 ) -> Any:
     """k eigenvalues of a symmetric or Hermitian A, or of A x = lambda M x, ascending, and their
@@ -217,7 +221,9 @@ def eigsh(
     is searched, three times the vectors that are iterated at once. `v0`: start vectors, one or
     several. `rng`: a seed. `Minv` is not needed, and not used. Without M and a preconditioner, a
     polynomial of A preconditions: `polynomial_degree` products more in each iteration, 0 for none,
-    None for a degree that follows from the bytes that products move.
+    None for a degree that follows from the bytes that products move. With `mixed_precision`, the
+    polynomial's products are in single precision, which takes a copy of the sparse A; residuals and
+    results stay in double.
 
     `callback(progress)` is called after each iteration with `iteration`, `converged`, `wanted`,
     `residual`, `tolerance` and `seconds`. Where it returns False or raises StopIteration, the best
@@ -255,6 +261,7 @@ def eigsh(
         problem.operator_of(preconditioner, "preconditioner"),
         mass="M",
         constraints=None,
+        mixed_precision=mixed_precision,
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
         block_size=0 if ncv is None else max(k, ncv // 3),
@@ -349,6 +356,7 @@ def lobpcg(
     *,
     rng: Any = None,
     polynomial_degree: int | None = None,
+    mixed_precision: bool = False,
     callback: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, Any]:
     """Eigenvalues at one end of A x = lambda B x, as many as X has columns, from its columns as
@@ -360,7 +368,7 @@ def lobpcg(
     B-orthogonal to the columns of `Y`.
 
     `tol` and `maxiter` are those of `lanky.eigsh()`: SciPy's tolerance is absolute, and it ends
-    after 20 iterations. `polynomial_degree` is as there. A UserWarning says that not all have
+    after 20 iterations. `polynomial_degree` and `mixed_precision` are as there. A UserWarning says that not all have
     converged. The basis is always orthonormal, so that `restartControl` has nothing to do.
     `verbosityLevel` above 0 prints a line an iteration.
     """
@@ -384,6 +392,7 @@ def lobpcg(
         problem.operator_of(M, "M"),
         mass="B",
         constraints=problem.operand(Y, "Y"),
+        mixed_precision=mixed_precision,
         tolerance=_tolerance(tol),
         max_iterations=iterations_of(maxiter),
         block_size=0,

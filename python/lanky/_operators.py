@@ -173,20 +173,29 @@ class Problem:
 
         return apply
 
+    def single(self) -> Any:
+        """The operator of the sparse A in single precision."""
+        arrays = self._entries("mixed_precision=True, which needs", "a copy in single precision")
+        return _core.single_operator("A", self.place, *arrays, self.columns)
+
     def _jacobi(self, name: str, block_rows: int) -> Any:
+        arrays = self._entries(
+            f'{name} is "jacobi" or "block_jacobi", which need', "a preconditioner"
+        )
+        return _core.block_jacobi(name, self.place, *arrays, block_rows)
+
+    def _entries(self, who: str, what: str) -> tuple[Any, ...]:
+        """indptr, indices, data, rows and columns of the self-adjoint sparse A."""
         if not isinstance(self.a, SparseMatrix):
             raise TypeError(
-                f'{name} is "jacobi" or "block_jacobi", which need A\'s entries; A is a '
-                f"{type(self.a).__name__}, and a sparse matrix is needed"
+                f"{who} A's entries; A is a {type(self.a).__name__}, and a sparse matrix is needed"
             )
-        csr = self.a._shared.kept("a preconditioner")
+        csr = self.a._shared.kept(what)
         data = csr.data
         if self.a._transposed != self.a._conjugated and self.dtype.startswith("complex"):
             data = data.conj()  # of a self-adjoint matrix
             data = data.resolve_conj() if hasattr(data, "resolve_conj") else data
-        return _core.block_jacobi(
-            name, self.place, csr.indptr, csr.indices, data, *csr.shape, block_rows
-        )
+        return csr.indptr, csr.indices, data, *csr.shape
 
     def _by_rows(self, array: Any, name: str) -> Any:
         vectors = as_vectors(array, name, self.shape[0])

@@ -93,6 +93,17 @@ AnyOperator block_jacobi_of(const std::string& name, const SolverPlace& place, n
   });
 }
 
+AnyOperator single_operator_of(const std::string& name, const SolverPlace& place, nb::handle indptr,
+                               nb::handle indices, nb::handle data, std::int64_t rows,
+                               std::int64_t cols, std::int64_t columns) {
+  const CsrArrays csr = read_csr_arrays(indptr, indices, data, rows, cols);
+  return visit_vector_type(dtype_of(csr.values), "A", [&](auto type) {
+    using T = typename decltype(type)::type;
+    const nb::gil_scoped_release released;
+    return AnyOperator(name, make_single_operator(place.stream(), csr.view<T>(), columns));
+  });
+}
+
 std::shared_ptr<Block> new_block(const std::shared_ptr<const SolverPlace>& place, nb::handle dtype,
                                  std::int64_t rows, std::int64_t cols) {
   return visit_vector_type(dtype_from(dtype), "A", [&](auto type) {
@@ -248,6 +259,8 @@ void bind_operators(nb::module_& module) {
              "rows"_a, "cols"_a, "apply"_a, "adjoint"_a.none());
   module.def("block_jacobi", &block_jacobi_of, "name"_a, "place"_a, "indptr"_a, "indices"_a,
              "data"_a, "rows"_a, "cols"_a, "block_size"_a);
+  module.def("single_operator", &single_operator_of, "name"_a, "place"_a, "indptr"_a, "indices"_a,
+             "data"_a, "rows"_a, "cols"_a, "columns"_a);
 }
 
 }  // namespace lanky::python

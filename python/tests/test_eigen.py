@@ -278,6 +278,29 @@ def test_preconditioners_save_iterations():
     assert counts["inverse"] < counts["block_jacobi"] <= counts["jacobi"] < counts["none"] / 2
 
 
+def test_mixed_precision():
+    for dtype in CLOSE:
+        a = laplacian(40).astype(dtype)
+        told = {True: [], False: []}
+        for mixed, callback in told.items():
+            values, vectors = lanky.eigsh(
+                a, 4, which="SA", mixed_precision=mixed, callback=callback.append
+            )
+            assert vectors.dtype == a.dtype
+            close = 1e-9 if dtype in ("float64", "complex128") else 1e-4
+            assert np.allclose(values, expected(laplacian(40), 4, "SA"), rtol=close, atol=close)
+        assert told[True][-1].iteration <= 2 * told[False][-1].iteration
+    x = draw(1, (1600, 3), "float64")
+    a = laplacian(40)
+    assert np.allclose(
+        lanky.lobpcg(a, x, largest=False, mixed_precision=True)[0], expected(a, 3, "SA")
+    )
+    with pytest.raises(TypeError, match="mixed_precision=True, which needs A's entries"):
+        lanky.eigsh(linalg.aslinearoperator(a), 4, which="SA", mixed_precision=True)
+    with pytest.raises(ValueError, match="single precision serves the polynomial"):
+        lanky.eigsh(a, 4, which="SA", preconditioner="jacobi", mixed_precision=True)
+
+
 def test_constraints():
     a = laplacian(16)
     x = draw(1, (256, 3), "float64")

@@ -63,6 +63,16 @@ class CpuBlockWork : public BlockWork<T> {
              RecurrencePass<Real>{t, real_rows(x), real_rows(y), real_rows(r), real_rows(ax)},
              nullptr, kP);
   }
+  void narrow(const double* factor, MatrixView<const T> x, MatrixView<SingleOf<T>> y) override {
+    run_pass(x.rows, x.cols * kP,
+             ConvertPass<Real, RealOf<SingleOf<T>>>{factor, real_rows(x), real_rows(y)}, nullptr,
+             kP);
+  }
+  void widen(MatrixView<const SingleOf<T>> x, MatrixView<T> y) override {
+    run_pass(x.rows, x.cols * kP,
+             ConvertPass<RealOf<SingleOf<T>>, Real>{nullptr, real_rows(x), real_rows(y)}, nullptr,
+             kP);
+  }
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
     run_pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr,
              kP);

@@ -5,11 +5,14 @@
 #include <bit>
 #include <complex>
 #include <lanky/buffer.hpp>
+#include <type_traits>
 
 #include "core/machine.hpp"
 #include "device/launch.cuh"
 #include "solvers/column_pass.hpp"
 #include "solvers/cuda/block_team.cuh"
+#include "solvers/cuda/ritz_turn.cuh"
+#include "solvers/products.hpp"
 
 namespace lanky::solvers {
 
@@ -63,17 +66,24 @@ __global__ void __launch_bounds__(kThreads)
   if (row == 0) partials[std::int64_t{blockIdx.x} * cols + column] = sums[thread];
 }
 
-/// sums [cols / parts] of partials [blocks, cols]: a warp has a sum.
-__global__ void __launch_bounds__(32)
+/// sums [cols / parts] of partials [blocks, cols]: a block has a sum.
+__global__ void __launch_bounds__(kThreads)
     column_sums_kernel(int blocks, int cols, int parts, const double* partials, double* sums) {
+  __shared__ double of_warps[kThreads / 32];
+  const int thread = static_cast<int>(threadIdx.x);
   double sum = 0;
-  for (int b = static_cast<int>(threadIdx.x); b < blocks; b += 32) {
+  for (int b = thread; b < blocks; b += kThreads) {
     for (int part = 0; part < parts; ++part)
       sum += partials[b * std::int64_t{cols} + static_cast<int>(blockIdx.x) * parts + part];
   }
   for (int offset = 16; offset > 0; offset /= 2)
     sum += __shfl_xor_sync(0xffffffffU, sum, offset);
-  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  if (thread % 32 == 0) of_warps[thread / 32] = sum;
+  __syncthreads();  // each warp's sum is there
+  if (thread != 0) return;
+  for (int w = 1; w < kThreads / 32; ++w)
+    sum += of_warps[w];
+  sums[blockIdx.x] = sum;
 }
 
 /// One block. Its matrix stands in shared memory, or where that is too small, in `spare`.
@@ -99,9 +109,13 @@ class CudaBlockWork : public BlockWork<T> {
         machine_(machine_of(stream.device())),
         most_blocks_(machine_.multiprocessors * kBlocksEach),
         partials_(stream, 0),
+        turn_partials_(stream, 0),
         spare_(stream, 0) {
     device::load_kernels(stream_, column_pass_kernel<ResidualPass<Real>>,
                          column_pass_kernel<DotPass<Real>>, column_pass_kernel<CombinePass<Real>>,
+                         column_pass_kernel<RecurrencePass<Real>>,
+                         column_pass_kernel<ConvertPass<Real, RealOf<SingleOf<T>>>>,
+                         column_pass_kernel<ConvertPass<RealOf<SingleOf<T>>, Real>>,
                          column_pass_kernel<RandomPass<Real>>, column_sums_kernel,
                          orthogonal_pass_kernel<Number, Real>);
   }
@@ -124,6 +138,25 @@ class CudaBlockWork : public BlockWork<T> {
          ResidualPass<Real>{real_rows(ax), real_rows(bx), theta, positions, kP, real_rows(w)},
          squares);
   }
+  bool turn(const TurnOperands<T>& operands, std::int64_t x) override {
+    if constexpr (std::is_same_v<T, double>) {
+      if (operands.residuals.cols == 0 || !in_words(operands, x)) return false;
+      switch ((x + 7) / 8) {
+        case 1:
+          return turn_in<1>(operands, static_cast<int>(x));
+        case 2:
+          return turn_in<2>(operands, static_cast<int>(x));
+        case 3:
+          return turn_in<3>(operands, static_cast<int>(x));
+        case 4:
+          return turn_in<4>(operands, static_cast<int>(x));
+        default:
+          return false;
+      }
+    } else {
+      return false;
+    }
+  }
   void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) override {
     pass(x.rows, x.cols * kP, DotPass<Real>{real_rows(x), real_rows(y)}, sums);
   }
@@ -134,6 +167,14 @@ class CudaBlockWork : public BlockWork<T> {
              MatrixView<const T> ax) override {
     pass(x.rows, x.cols * kP,
          RecurrencePass<Real>{t, real_rows(x), real_rows(y), real_rows(r), real_rows(ax)}, nullptr);
+  }
+  void narrow(const double* factor, MatrixView<const T> x, MatrixView<SingleOf<T>> y) override {
+    pass(x.rows, x.cols * kP,
+         ConvertPass<Real, RealOf<SingleOf<T>>>{factor, real_rows(x), real_rows(y)}, nullptr);
+  }
+  void widen(MatrixView<const SingleOf<T>> x, MatrixView<T> y) override {
+    pass(x.rows, x.cols * kP,
+         ConvertPass<RealOf<SingleOf<T>>, Real>{nullptr, real_rows(x), real_rows(y)}, nullptr);
   }
   void fill_random(std::uint64_t seed, std::int64_t first_column, MatrixView<T> x) override {
     pass(x.rows, x.cols * kP, RandomPass<Real>{seed, first_column * kP, real_rows(x)}, nullptr);
@@ -176,16 +217,84 @@ class CudaBlockWork : public BlockWork<T> {
                          stream_.native()>>>(rows, static_cast<int>(cols), work,
                                              sums == nullptr ? nullptr : partials_.data());
     if (sums != nullptr) {
-      column_sums_kernel<<<static_cast<unsigned>(cols / kP), 32, 0, stream_.native()>>>(
+      column_sums_kernel<<<static_cast<unsigned>(cols / kP), kThreads, 0, stream_.native()>>>(
           static_cast<int>(blocks), static_cast<int>(cols), kP, partials_.data(), sums);
     }
     scope.check("column_pass_kernel");
+  }
+
+  /// Whether all columns come in pairs that are words of 16 bytes, and P and W fit beside X.
+  static bool in_words(const TurnOperands<T>& o, std::int64_t x) {
+    const auto pairs = [](MatrixView<const T> view) {
+      return view.cols % 2 == 0 &&
+             (view.cols == 0 ||
+              (view.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0));
+    };
+    return x % 2 == 0 && o.xp.cols <= 2 * x && o.w.cols <= x && o.next.cols <= 2 * x &&
+           (o.w.cols == 0 || o.w.ld == o.xp.ld) && pairs(o.xp) && pairs(o.w) && pairs(o.product) &&
+           pairs(read_only(o.next)) && pairs(read_only(o.next_product)) &&
+           pairs(read_only(o.residuals));
+  }
+
+  template <int kColumnTiles>
+  bool turn_in(const TurnOperands<T>& o, int x) {
+    using Shape = TurnShape<kColumnTiles>;
+    if (Shape::kBytes > machine_.shared_bytes_per_block) return false;
+    const auto active = static_cast<int>(o.residuals.cols);
+    const int gram = o.gram == nullptr ? 0 : (static_cast<int>(o.next.cols) + active) * active;
+    const std::int64_t most_blocks = std::int64_t{machine_.multiprocessors} * Shape::kBlocks;
+    const auto blocks = static_cast<int>(
+        std::min(device::ceil_div<std::int64_t>(o.xp.rows, Shape::kRows), most_blocks));
+    if (turn_partials_.size() == 0) {  // once: graphs keep its address
+      turn_partials_ = Buffer<double>(stream_, most_blocks * (3 * Shape::kSide + 1) * Shape::kSide);
+    }
+    const TurnArguments arguments{.rows = o.xp.rows,
+                                  .xp = o.xp.data,
+                                  .w = o.w.cols > 0 ? o.w.data : o.xp.data,
+                                  .ld = o.xp.ld,
+                                  .product = o.product.data,
+                                  .product_ld = o.product.ld,
+                                  .coefficients = o.coefficients,
+                                  .next = o.next.data,
+                                  .next_ld = o.next.ld,
+                                  .next_product = o.next_product.data,
+                                  .next_product_ld = o.next_product.ld,
+                                  .residuals = o.residuals.data,
+                                  .residuals_ld = o.residuals.ld,
+                                  .theta = o.theta,
+                                  .positions = o.positions,
+                                  .partials = turn_partials_.data(),
+                                  .x = x,
+                                  .p = static_cast<int>(o.xp.cols) - x,
+                                  .w_columns = static_cast<int>(o.w.cols),
+                                  .next_p = static_cast<int>(o.next.cols) - x,
+                                  .active = active,
+                                  .gram = gram,
+                                  .elements = gram + x};
+    const auto give = [&](auto* kernel) {
+      device::load_kernels(stream_, kernel, turn_sums_kernel);
+      device::allow_shared_memory(stream_, kernel, Shape::kBytes);
+      const device::LaunchScope scope(stream_);
+      kernel<<<static_cast<unsigned>(blocks), Shape::kThreads, Shape::kBytes, stream_.native()>>>(
+          arguments);
+      turn_sums_kernel<<<static_cast<unsigned>(device::ceil_div(arguments.elements, 32)), 1024, 0,
+                         stream_.native()>>>(blocks, arguments.elements, gram, arguments.partials,
+                                             o.gram, o.squares);
+      scope.check("ritz_turn_kernel");
+    };
+    if (gram > 0) {
+      give(ritz_turn_kernel<kColumnTiles, true>);
+    } else {
+      give(ritz_turn_kernel<kColumnTiles, false>);
+    }
+    return true;
   }
 
   Stream stream_;
   Machine machine_;
   std::int64_t most_blocks_;
   Buffer<double> partials_;  // [most_blocks_, parts of a row]
+  Buffer<double> turn_partials_;
   Buffer<Number> spare_;
 };
 

@@ -103,7 +103,8 @@ lanky_status lanky_lobpcg(const lanky_stream* stream, const lanky_eigen_problem*
                   .preconditioner =
                       capi::to_operator<T>(given.preconditioner, "the preconditioner"),
                   .constraints = capi::to_columns<T>(given.constraints, "the constraints"),
-                  .start = capi::to_columns<T>(given.start, "the start vectors")},
+                  .start = capi::to_columns<T>(given.start, "the start vectors"),
+                  .a_single = capi::to_operator<lanky::SingleOf<T>>(given.a_single, "a_single")},
               chosen);
         },
         capi::require(given.a, "a of the problem").any);

@@ -29,9 +29,9 @@ DType dtype_of(const lanky_linear_operator& op) noexcept {
 }
 
 void refuse_operator(const char* name, DType found, DType wanted) {
-  throw Error(ErrorCode::invalid_argument, std::string(name) + " is of " +
-                                               std::string(to_string(found)) + ", but a is of " +
-                                               std::string(to_string(wanted)));
+  throw Error(ErrorCode::invalid_argument,
+              std::string(name) + " is of " + std::string(to_string(found)) + ", but " +
+                  std::string(to_string(wanted)) + " is needed beside this a");
 }
 
 OnProgress to_progress(lanky_on_progress progress, void* user) {

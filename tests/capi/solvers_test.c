@@ -219,9 +219,15 @@ static void test_operators(const lanky_stream* stream, lanky_dtype type) {
 }
 
 static void test_lobpcg(const lanky_stream* stream, lanky_dtype type) {
+  const lanky_dtype single_type = type == LANKY_DTYPE_F64    ? LANKY_DTYPE_F32
+                                  : type == LANKY_DTYPE_C128 ? LANKY_DTYPE_C64
+                                                             : type;
   Operand values = make_values(stream, type);
+  Operand single_values = make_values(stream, single_type);
   const lanky_csr_view a = view_of(&values);
+  const lanky_csr_view a_single = view_of(&single_values);
   lanky_linear_operator* op = NULL;
+  lanky_linear_operator* single = NULL;
   lanky_linear_operator* third = NULL; /* I / 3 */
   lanky_eigen_problem problem;
   lanky_eigen_options options;
@@ -274,6 +280,26 @@ static void test_lobpcg(const lanky_stream* stream, lanky_dtype type) {
     CHECK(sqrt(square) < limit_of(type));
   }
   destroy_operand(&vectors);
+
+  /* A polynomial of A in single precision. */
+  OK(lanky_make_operator(stream, single_type, &a_single, 8, NULL, &single));
+  problem.a_single = single;
+  OK(lanky_lobpcg(stream, &problem, &options, &next));
+  OK(lanky_eigen_result_info(next, &more, sizeof(more)));
+  CHECK(more.status == LANKY_SOLVER_STATUS_CONVERGED);
+  for (j = 0; j < kWanted; ++j)
+    CHECK(fabs(more.values[j] - exact_eigenvalue(j + 1)) <= more.bounds[j]);
+  lanky_eigen_result_destroy(next);
+  problem.a_single = NULL;
+  if (single_type != type) {
+    problem.a_single = op;
+    problem.a = single;
+    FAILS(lanky_lobpcg(stream, &problem, &options, &next), LANKY_INVALID_ARGUMENT, "a_single");
+    problem.a = op;
+    problem.a_single = NULL;
+  }
+  lanky_linear_operator_destroy(single);
+  destroy_operand(&single_values);
 
   /* Orthogonal to the first vector, from a start that has the others. */
   first = info.vectors;
@@ -473,7 +499,7 @@ static void test_cholesky_qr(const lanky_stream* stream, lanky_dtype type) {
   lanky_cholesky_qr* qr = NULL;
   Pool pool;
   lanky_allocator allocator;
-  char text[4096];
+  char text[16384];
   size_t length = 0;
   double most = 0;
   int64_t i = 0;
@@ -725,7 +751,7 @@ static void test_refused_solvers(const lanky_stream* stream) {
   FAILS(lanky_lobpcg(stream, &problem, NULL, NULL), LANKY_INVALID_ARGUMENT, "result is NULL");
   problem.b = single;
   FAILS(lanky_lobpcg(stream, &problem, NULL, &eigen), LANKY_INVALID_ARGUMENT,
-        "b is of f32, but a is of f64");
+        "b is of f32, but f64 is needed");
   problem.b = NULL;
   b_view.rows = kSize - 1;
   problem.start = &b_view;

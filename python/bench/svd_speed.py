@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Singular values on a GPU beside CuPy's and scikit-learn's solvers. JSON lines on standard output,
+of kind "singular_values".
+
+    python/bench/svd_speed.py [--matrices SPEC;...] [-k 50] [--only CONTESTANT,...] > svd.jsonl
+
+A matrix is generated, with values uniform in (0, 1), and stands in the device's memory as CSR, and
+in host memory for scikit-learn. The k largest triplets are computed. A line has the seconds of a
+call ("seconds"; where one takes less than 10 s, the second one), the largest residual |A v - s u| of
+its triplets, computed here in double precision, over the largest singular value ("residual"), and
+the largest error of a value, over that value ("value_error"), against lanky's Golub-Kahan with a
+tolerance of 1e-8."""
+
+import argparse
+import json
+import sys
+import time
+
+import cupy
+import cupyx.scipy.sparse
+import cupyx.scipy.sparse.linalg
+import numpy as np
+import scipy.sparse
+
+import lanky
+
+try:
+    import sklearn
+    import sklearn.utils.extmath
+except ImportError:
+    sklearn = None
+
+POWER_ITERATIONS = 4
+OVERSAMPLING = 10
+
+
+def synchronized(call):
+    cupy.cuda.Device().synchronize()
+    began = time.perf_counter()
+    result = call()
+    cupy.cuda.Device().synchronize()
+    return result, time.perf_counter() - began
+
+
+def contestants(device_a, host_a, k):
+    def cupyx_svds(tolerance):
+        return cupyx.scipy.sparse.linalg.svds(device_a, k, tol=tolerance)
+
+    options = {"power_iterations": POWER_ITERATIONS, "oversampling": OVERSAMPLING}
+    made = {
+        "lanky randomized": lambda: lanky.svds(device_a, k, solver="randomized", options=options),
+        "lanky golub_kahan": lambda: lanky.svds(device_a, k),
+        "lanky golub_kahan, tol 1e-3": lambda: lanky.svds(device_a, k, tol=1e-3),
+        "cupyx svds": lambda: cupyx_svds(0),
+        # Of A^H A, whose eigenvalues are squares.
+        "cupyx svds, tol 1e-6": lambda: cupyx_svds(1e-6),
+    }
+    if sklearn is not None:
+        made["sklearn randomized_svd"] = lambda: sklearn.utils.extmath.randomized_svd(
+            host_a, k, n_iter=POWER_ITERATIONS, n_oversamples=OVERSAMPLING, random_state=0
+        )
+    return made
+
+
+def judged(a, found, known):
+    u, values, vh = (cupy.asarray(part) for part in found)
+    rest = a @ cupy.ascontiguousarray(vh.T) - u * values
+    largest = float(values.max())
+    got = np.sort(cupy.asnumpy(values))
+    return {
+        "residual": float(cupy.linalg.norm(rest, axis=0).max()) / largest,
+        "value_error": float((np.abs(got - known) / known).max()),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--matrices", default="rmat:22,per_row=24")
+    parser.add_argument("-k", type=int, default=50)
+    parser.add_argument("--only", default="", help="contestants, separated by ;")
+    options = parser.parse_args()
+    only = [name for name in options.only.split(";") if name]
+    device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    environment = {
+        "kind": "env",
+        "gpu": device,
+        "lanky": lanky.version,
+        "build": lanky.build_description(),
+        "cupy": cupy.__version__,
+        "sklearn": sklearn.__version__ if sklearn else None,
+        "argv": " ".join(sys.argv[1:]),
+        "utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    print(json.dumps(environment), flush=True)
+    for spec in options.matrices.split(";"):
+        pattern = lanky.generate(spec)
+        host_a = scipy.sparse.csr_matrix(pattern)
+        host_a.data = np.random.default_rng(1).random(host_a.nnz)
+        device_a = cupyx.scipy.sparse.csr_matrix(host_a)
+        known = np.sort(cupy.asnumpy(lanky.svds(device_a, options.k)[1]))
+        for name, call in contestants(device_a, host_a, options.k).items():
+            if only and name not in only:
+                continue
+            line = {
+                "kind": "singular_values",
+                "matrix": spec,
+                "rows": host_a.shape[0],
+                "nnz": host_a.nnz,
+                "k": options.k,
+                "contestant": name,
+            }
+            try:
+                found, seconds = synchronized(call)
+                if seconds < 10:  # once more, with everything loaded
+                    found, seconds = synchronized(call)
+                line |= {"status": "ok", "seconds": seconds} | judged(device_a, found, known)
+            except Exception as failure:  # a rival's failure is a result
+                line["status"] = f"{type(failure).__name__}: {str(failure)[:120]}"
+            print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+// What LOBPCG's host computes in every iteration, once for each instruction set; dense_eigen.cpp
+// takes the processor's at run time. Matrices are by columns and tight.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+
+namespace lanky::solvers {
+
+/// Of RitzStep (solvers/dense_eigen.hpp).
+template <class W>
+struct RitzOperands {
+  std::int64_t size;
+  std::int64_t b;
+  std::int64_t p;
+  bool reversed;               // X has the last eigenvectors, the last one first
+  const std::int32_t* active;  // [p]
+  const double* values;        // [size], ascending
+  const W* vectors;            // [size, size]
+  W* x;                        // [size, b]
+  W* steps;                    // [size, p]
+  W* gram;                     // [p, p]
+};
+
+template <class W>
+struct DenseKernels {
+  /// H [n, n], whose upper triangle is read, is V diag(values) V^H, values ascending; false where
+  /// the QR iteration does not converge.
+  bool (*self_adjoint)(std::int64_t n, const W* h, double* values, W* vectors);
+  void (*ritz_step)(const RitzOperands<W>& operands);
+};
+
+namespace baseline {
+template <class W>
+const DenseKernels<W>& dense_kernels();
+}
+namespace avx2 {
+template <class W>
+const DenseKernels<W>& dense_kernels();
+}
+
+}  // namespace lanky::solvers
