@@ -19,6 +19,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/session.hpp"
@@ -213,35 +214,31 @@ double iteration_us(const EigenResult<double>& result) {
          static_cast<double>(history.size() - 1 - kFirst);
 }
 
-void lobpcg_lines_of(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t k,
-                     int degree, const Json& of, Journal& journal) {
-  const CsrMatrix<double> a = laplacian(pattern, 0);
-  const EigenProblem<double> ours{.a = make_operator(stream, a.view(), k)};
-  EigenProblem<double> theirs{
-      .a = operator_of(std::make_shared<Cusparse>(stream, a), a.rows, a.cols)};
-  theirs.a.set_bytes(ours.a.bytes());  // so that both have the same polynomial
+using Solve = std::function<EigenResult<double>(const EigenOptions&)>;
+
+void time_lobpcg(const std::vector<std::pair<std::string, Solve>>& contestants, std::int64_t k,
+                 int degree, const Json& of, Journal& journal) {
   EigenOptions options;
   options.k = k;
   options.block_size = k;
   options.polynomial_degree = degree;
   options.max_iterations = 70;
   options.tolerance = 1e-15;
-  std::vector<double> us[2];
-  double value[2] = {};
+  std::vector<std::vector<double>> us(contestants.size());
+  std::vector<double> value(contestants.size());
   for (int round = 0; round < kRounds; ++round) {
-    const EigenResult<double> results[2] = {lobpcg(stream, ours, options),
-                                            solvers::lobpcg_by_vendor(stream, theirs, options)};
-    for (int which = 0; which < 2; ++which) {
-      us[which].push_back(iteration_us(results[which]));
-      value[which] = results[which].values.back();
+    for (std::size_t which = 0; which < contestants.size(); ++which) {
+      const EigenResult<double> result = contestants[which].second(options);
+      us[which].push_back(iteration_us(result));
+      value[which] = result.values.back();
     }
   }
-  const char* const names[2] = {"lanky", "cublaslt+cusparse"};
-  for (int which = 0; which < 2; ++which) {
+  for (std::size_t which = 0; which < contestants.size(); ++which) {
     Json line = of;
-    line["nnz"] = a.nnz();
-    line["polynomial"] = degree == 0 ? "none" : "default";
-    line["contestant"] = names[which];
+    line["polynomial"] = degree == 0  ? "none"
+                         : degree < 0 ? "default"
+                                      : std::to_string(degree) + " steps";
+    line["contestant"] = contestants[which].first;
     line["iteration_us"] = median(us[which]);
     line["last_value"] = value[which];  // alike: the same algorithm
     journal.write(line);
@@ -250,9 +247,29 @@ void lobpcg_lines_of(const Stream& stream, const CsrMatrix<double>& pattern, std
 }
 
 void lobpcg_lines(const Stream& stream, const CsrMatrix<double>& pattern, std::int64_t k,
-                  const Json& of, Journal& journal) {
-  for (const int degree : {0, -1})
-    lobpcg_lines_of(stream, pattern, k, degree, of, journal);
+                  const Json& given, Journal& journal) {
+  const CsrMatrix<double> a = laplacian(pattern, 0);
+  Json of = given;
+  of["nnz"] = a.nnz();
+  const EigenProblem<double> ours{.a = make_operator(stream, a.view(), k)};
+  EigenProblem<double> mixed = ours;
+  mixed.a_single = make_single_operator(stream, a.view(), k);
+  EigenProblem<double> theirs{
+      .a = operator_of(std::make_shared<Cusparse>(stream, a), a.rows, a.cols)};
+  theirs.a.set_bytes(ours.a.bytes());  // so that both have the same polynomial
+  const auto by_lanky = [&stream](const EigenProblem<double>& problem) -> Solve {
+    return [&](const EigenOptions& options) { return lobpcg(stream, problem, options); };
+  };
+  const Solve by_vendor = [&](const EigenOptions& options) {
+    return solvers::lobpcg_by_vendor(stream, theirs, options);
+  };
+  for (const int degree : {0, -1}) {
+    time_lobpcg({{"lanky", by_lanky(ours)}, {"cublaslt+cusparse", by_vendor}}, k, degree, of,
+                journal);
+  }
+  constexpr int kSteps = 8;
+  time_lobpcg({{"lanky", by_lanky(ours)}, {"lanky, mixed precision", by_lanky(mixed)}}, k, kSteps,
+              of, journal);
 }
 
 void check(cublasStatus_t status, const char* what) {

@@ -46,17 +46,49 @@ def iterations(lines):
     return text
 
 
-def lobpcg(lines):
-    """Microseconds of an iteration beside the same algorithm on the vendor's products."""
+def lobpcg_cases(lines):
+    """Microseconds of an iteration by case, columns and polynomial, and by contestant."""
     cases = {}
     for line in lines:
         if line.get("what") == "lobpcg":
             key = (line["case"], line["columns"], line["polynomial"])
             cases.setdefault(key, {})[line["contestant"]] = line["iteration_us"]
+    return cases
+
+
+def lobpcg(lines):
+    """Microseconds of an iteration beside the same algorithm on the vendor's products."""
+    cases = lobpcg_cases(lines)
     text = heading(["Laplacian of", "vectors", "polynomial", "lanky", "cuBLASLt and cuSPARSE", "ratio"])
     for (case, columns, polynomial), of in cases.items():
+        if "cublaslt+cusparse" not in of:
+            continue
         ours, theirs = of["lanky"], of["cublaslt+cusparse"]
         text += row([case, str(columns), polynomial, f"{ours:.0f}", f"{theirs:.0f}", f"{theirs / ours:.2f}"])
+    return text
+
+
+def mixed(lines):
+    """Microseconds of an iteration with the polynomial in either precision."""
+    cases = lobpcg_cases(lines)
+    text = heading(["Laplacian of", "vectors", "polynomial", "in double", "in single precision", "ratio"])
+    for key, of in cases.items():
+        if "lanky, mixed precision" in of:
+            double, single = of["lanky"], of["lanky, mixed precision"]
+            text += row([key[0], str(key[1]), key[2], f"{double:.0f}", f"{single:.0f}", f"{double / single:.2f}"])
+    return text
+
+
+def singular_values(lines):
+    """Seconds for the largest singular triplets, a row for each contestant."""
+    text = heading(["A", "k", "solver", "seconds", "largest residual / s₁", "largest error of a value"])
+    for line in lines:
+        if line["kind"] != "singular_values":
+            continue
+        cells = [line["status"], "", ""]
+        if line["status"] == "ok":
+            cells = [f"{line['seconds']:.2f}", f"{line['residual']:.1e}", f"{line['value_error']:.1e}"]
+        text += row([line["matrix"], str(line["k"]), line["contestant"], *cells])
     return text
 
 
@@ -90,11 +122,13 @@ MEANING = {
     "eigensolvers": "seconds of a call that reaches residuals of 1e-6 of the norm, 8 eigenpairs, f64; in brackets times lanky's",
     "eigensolver-iterations": "microseconds of an iteration without a polynomial, f64",
     "lobpcg-rivals": "microseconds of an iteration, f64: the same algorithm, with the vendor's products in place of lanky's",
+    "lobpcg-mixed": "microseconds of an iteration, f64, with 8 steps of the polynomial",
+    "singular-values": "values uniform in (0, 1), f64; errors beside lanky's Golub-Kahan to 1e-8; scikit-learn on 16 cores",
     "linear-rivals": "milliseconds to residuals of 1e-8, f64 (iterations, of all right-hand sides where they are solved one by one)",
     "adjoint-rivals": "microseconds of Aᵀ X, X by rows, f64; cuSPARSE: the fastest of its algorithms for transposed CSR",
 }
 TABLES = {"eigensolvers": eigensolvers, "eigensolver-iterations": iterations, "lobpcg-rivals": lobpcg,
-          "linear-rivals": linear, "adjoint-rivals": adjoint}
+          "lobpcg-mixed": mixed, "linear-rivals": linear, "adjoint-rivals": adjoint, "singular-values": singular_values}
 
 
 def source(environments, name, kind):
