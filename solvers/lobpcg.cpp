@@ -156,6 +156,9 @@ class Lobpcg {
   MatrixView<T> w() { return columns_of(s(), at_.blocks().w_first(at_.side), at_.w); }
   MatrixView<T> aw() { return columns_of(as(), at_.b + at_.p, at_.w); }
 
+  /// Of rounding, in W, which lasts for one iteration: what is left of it in the next X is less by
+  /// the square of W's part there. Bases that grow by what is multiplied with them need less.
+  static constexpr double kGrowth = 16;
   static constexpr int kRefresh = 40;  // iterations after which A X is computed anew
 
   Stream stream_;
@@ -599,12 +602,12 @@ void Lobpcg<T>::iterate() {
 
   const PassReport first = told_mirror_.on_host<PassReport>(told_.reports)[0];
   const PassReport last = told_mirror_.on_host<PassReport>(told_.reports)[passes_ - 1];
-  if (!orthogonalizer_.accept(last, s(), at_.blocks(), at_.side)) {
+  if (!orthogonalizer_.accept(last, s(), at_.blocks(), at_.side, kGrowth)) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
     stream_.synchronize();
   }
-  passes_ = first.growth < Orthogonalizer<T>::kGrowth / 2 && first.lifted == 0 ? 1 : 2;
+  passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : 2;
   rotate(basis_gram());
   if (++since_refresh_ >= kRefresh) refresh();
 }

@@ -77,16 +77,18 @@ Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks
     // Columns of few rows have no noise. A pass leaves a column short whose pivot it has replaced.
     if (report.lifted > 0 && i % kPatience == 0) fill_short(matrix, blocks, from, 0.5);
   }
-  throw Error(ErrorCode::invalid_argument,
-              concat(blocks.w, " vectors could not be made orthonormal to ", blocks.q,
-                     " others in ", kMostPasses,
-                     " passes: B is indefinite, or its rank is less than what is iterated (where A "
-                     "is positive definite, the largest mu of B x = mu A x are 1 / lambda)"));
+  throw Error(
+      ErrorCode::invalid_argument,
+      concat(blocks.w, " vectors could not be made orthonormal to ", blocks.q, " others in ",
+             kMostPasses, " passes",
+             b_ ? ": B is indefinite, or its rank is less than what is iterated (where A is "
+                  "positive definite, the largest mu of B x = mu A x are 1 / lambda)"
+                : ""));
 }
 
 template <class T>
 bool Orthogonalizer<T>::accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks,
-                               Side side) {
+                               Side side, double growth) {
   if (report.broken != 0) {
     throw Error(ErrorCode::invalid_argument,
                 "vectors have elements that are NaN or Inf: the operators, the preconditioner or "
@@ -97,7 +99,7 @@ bool Orthogonalizer<T>::accept(const PassReport& report, MatrixView<T> matrix, c
                 concat("B is not positive definite: x^H B x = ", report.least_square));
   }
   if (report.empty > 0) fill_short(matrix, blocks, side, 0);
-  return report.growth < kGrowth && report.lifted == 0 && report.empty == 0;
+  return report.growth < growth && report.lifted == 0 && report.empty == 0;
 }
 
 template <class T>

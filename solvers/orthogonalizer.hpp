@@ -65,13 +65,14 @@ class Orthogonalizer {
   /// are zero, or nothing but others, become random. Waits. Throws Error(invalid_argument) where B
   /// is not positive definite, or elements are NaN or Inf.
   Side orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from);
-  /// After `report` of a pass that left W on side `side`, whether W is orthonormal; fills zero
-  /// columns, throws as orthogonalize().
-  bool accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks, Side side);
+  /// After `report` of a pass that left W on side `side`, whether W is orthonormal to so much
+  /// growth of rounding; fills zero columns, throws as orthogonalize().
+  bool accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks, Side side,
+              double growth = kGrowth);
 
-  /// Growth of rounding up to which a pass leaves W as orthonormal as it need be: what is left in
-  /// the next X is less by the square of W's part of it.
-  static constexpr double kGrowth = 16;
+  /// Where a pass has left columns no shorter than by the root of 2, a second one is not needed
+  /// (Daniel, Gragg, Kaufman and Stewart, Math. Comp. 30, 1976).
+  static constexpr double kGrowth = 2;
   /// Passes after which W is given up.
   static constexpr int kMostPasses = 12;
 

@@ -513,7 +513,7 @@ def test_exceptions_of_functions():
 
 @pytest.mark.parametrize("function", [False, True])
 def test_interrupt(function):
-    a = laplacian(100)
+    a = laplacian(300)
     source = linalg.aslinearoperator(a) if function else a
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
