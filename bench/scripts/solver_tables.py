@@ -133,6 +133,7 @@ TABLES = {"eigensolvers": eigensolvers, "eigensolver-iterations": iterations, "l
 
 def source(environments, name, kind):
     env = environments[-1]
-    cupy = f", CuPy {env['cupy']}, PyTorch {env['torch']}" if env.get("cupy") else ""
+    titles = {"cupy": "CuPy", "torch": "PyTorch", "sklearn": "scikit-learn"}
+    libraries = "".join(f", {title} {env[key]}" for key, title in titles.items() if env.get(key))
     commit = f", commit {env['commit'][:12]}" if env.get("commit") else f", lanky {env['build'].split(';')[0]}" if env.get("build") else ""
-    return f"\n`{name}`: {env['gpu']}{cupy}{commit}, {env['utc'][:10]}; {MEANING[kind]}.\n"
+    return f"\n`{name}`: {env['gpu']}{libraries}{commit}, {env['utc'][:10]}; {MEANING[kind]}.\n"
