@@ -140,7 +140,10 @@ class Lobpcg {
   SmallMatrix<W> read_gram(std::int64_t rows, std::int64_t cols) const;
   SmallMatrix<W> basis_gram() const;
   void choose_active();
-  bool residuals_are_w() const { return !problem_.preconditioner && polynomial_ == nullptr; }
+  /// Whether the gram matrix of W's first pass is known as soon as its residuals are.
+  bool turn_has_gram() const {
+    return !problem_.preconditioner && polynomial_ == nullptr && at_.c == 0;
+  }
   double target(std::size_t j) const {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
   }
@@ -474,7 +477,7 @@ bool Lobpcg<T>::turn_at_once() {
        .residuals =
            residuals_for(columns_of(basis.view(), next.blocks().w_first(Side::right), next.w)),
        .squares = told_at<double>(told_.squares),
-       .gram = residuals_are_w() && at_.c == 0 ? orthogonalizer_.gram() : nullptr},
+       .gram = turn_has_gram() ? orthogonalizer_.gram() : nullptr},
       at_.b);
   if (!done) return false;
   now_ = 1 - now_;
@@ -545,7 +548,7 @@ void Lobpcg<T>::give_work() {
     find_residuals();
   }
   precondition();
-  const bool has_gram = at_once && residuals_are_w() && at_.c == 0;
+  const bool has_gram = at_once && turn_has_gram();
   for (int pass = 0; pass < passes_; ++pass) {
     at_.side =
         orthogonalizer_.pass(s(), at_.blocks(), at_.side, told_at<PassReport>(told_.reports) + pass,

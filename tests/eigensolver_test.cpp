@@ -473,6 +473,7 @@ EXECUTOR_TEST(Eigensolver, MixedPrecision) {
       options.k = 4;
       options.end = end;
       for (const int degree : {-1, 1, 4, 9}) {
+        if (degree > 0 && scale != 1) continue;
         SCOPED_TRACE(degree);
         options.polynomial_degree = degree;
         EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};

@@ -494,6 +494,12 @@ EXECUTOR_TEST(Svd, RefusesWhatItCannotDo) {
   refused(LinearOperator<T>(400, 300, function(op), function(wrong)), {},
           {"the adjoint is not that of A"});
 
+  const lanky::SparsePlan<T> plan(stream, a.view());
+  lanky::expect_error([&] { LinearOperator<T>(plan, plan); }, ErrorCode::size_mismatch,
+                      {"adjoint is 400 x 300", "A is 400 x 300"});
+  lanky::expect_error([&] { LinearOperator<T>(plan).apply_adjoint(stream, {}, {}); },
+                      ErrorCode::invalid_argument, {"no adjoint"});
+
   CsrMatrix<T> broken = a;
   broken.values[7] = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
   refused(operator_of(stream, broken), {}, {"NaN or Inf"});

@@ -32,9 +32,11 @@ class LinearOperator {
       : LinearOperator(plan.rows(), plan.cols(), product(&plan)) {
     take_plan(plan);
   }
-  /// The same with A^H, a plan of Op::conj_trans.
+  /// The same with A^H, a plan of Op::conj_trans. Throws Error(size_mismatch) where its extents are
+  /// not those of A^H.
   LinearOperator(const SparsePlan<T>& plan, const SparsePlan<T>& adjoint)
       : LinearOperator(plan.rows(), plan.cols(), product(&plan), product(&adjoint)) {
+    check_adjoint(plan, adjoint);
     take_plan(plan);
   }
   /// Plans that live as long as the operator; `adjoint` may be null.
@@ -42,6 +44,7 @@ class LinearOperator {
                           const std::shared_ptr<const SparsePlan<T>>& adjoint = nullptr)
       : LinearOperator(plan->rows(), plan->cols(), product(plan),
                        adjoint == nullptr ? Apply() : product(adjoint)) {
+    if (adjoint != nullptr) check_adjoint(*plan, *adjoint);
     take_plan(*plan);
   }
   /// The caller's functions; `adjoint` is needed by svds() alone. Throws Error(invalid_argument)
@@ -83,12 +86,20 @@ class LinearOperator {
   void apply(const Stream& stream, MatrixView<const T> x, MatrixView<T> y) const {
     apply_(stream, x, y);
   }
-  /// Y = A^H X: X [rows, c], Y [cols, c].
+  /// Y = A^H X: X [rows, c], Y [cols, c]. Throws Error(invalid_argument) without an adjoint.
   void apply_adjoint(const Stream& stream, MatrixView<const T> x, MatrixView<T> y) const {
+    if (!adjoint_) throw Error(ErrorCode::invalid_argument, "the operator has no adjoint");
     adjoint_(stream, x, y);
   }
 
  private:
+  static void check_adjoint(const SparsePlan<T>& plan, const SparsePlan<T>& adjoint) {
+    if (adjoint.rows() == plan.cols() && adjoint.cols() == plan.rows()) return;
+    throw Error(ErrorCode::size_mismatch, "the adjoint is " + std::to_string(adjoint.rows()) +
+                                              " x " + std::to_string(adjoint.cols()) +
+                                              ", and A is " + std::to_string(plan.rows()) + " x " +
+                                              std::to_string(plan.cols()));
+  }
   void take_plan(const SparsePlan<T>& plan) {
     capturable_ = true;
     bytes_ = static_cast<double>(plan.nnz()) * (sizeof(T) + sizeof(std::int32_t));

@@ -19,8 +19,6 @@ import argparse
 import json
 import pathlib
 import statistics
-import sys
-import time
 import warnings
 
 import cupy
@@ -30,6 +28,7 @@ import numpy as np
 import scipy.sparse
 
 import lanky
+from on_gpu import print_environment, synchronized
 
 try:
     import torch
@@ -65,14 +64,6 @@ def cases(folder, only):
         matrix = lanky.read(path)
         if matrix.shape[0] == matrix.shape[1]:
             yield name, laplacian(matrix)
-
-
-def synchronized(call):
-    cupy.cuda.Device().synchronize()
-    began = time.perf_counter()
-    result = call()
-    cupy.cuda.Device().synchronize()
-    return result, time.perf_counter() - began
 
 
 def by_lanky(a, end, tolerance, _norm):
@@ -204,18 +195,7 @@ def main():
     parser.add_argument("--iterations", default="", help="generators to time iterations of")
     options = parser.parse_args()
     only = options.only.split(",") if options.only else []
-    device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    environment = {
-        "kind": "env",
-        "gpu": device,
-        "lanky": lanky.version,
-        "build": lanky.build_description(),
-        "cupy": cupy.__version__,
-        "torch": torch.__version__ if torch else None,
-        "argv": " ".join(sys.argv[1:]),
-        "utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    print(json.dumps(environment), flush=True)
+    print_environment(torch=torch)
     for spec in filter(None, options.iterations.split(";")):
         iterations(spec, laplacian(lanky.generate(spec)))
     contestants = {"lanky": by_lanky, "cupyx eigsh": by_eigsh, "cupyx lobpcg": by_lobpcg}

@@ -14,8 +14,6 @@ Golub-Kahan with a tolerance of 1e-8. One that takes longer than --limit seconds
 import argparse
 import json
 import signal
-import sys
-import time
 
 import cupy
 import cupyx.scipy.sparse
@@ -24,6 +22,7 @@ import numpy as np
 import scipy.sparse
 
 import lanky
+from on_gpu import print_environment, synchronized
 
 try:
     import sklearn
@@ -33,14 +32,6 @@ except ImportError:
 
 POWER_ITERATIONS = 4
 OVERSAMPLING = 10
-
-
-def synchronized(call):
-    cupy.cuda.Device().synchronize()
-    began = time.perf_counter()
-    result = call()
-    cupy.cuda.Device().synchronize()
-    return result, time.perf_counter() - began
 
 
 def give_up(*_):
@@ -89,18 +80,7 @@ def main():
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, give_up)
     only = [name for name in options.only.split(";") if name]
-    device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    environment = {
-        "kind": "env",
-        "gpu": device,
-        "lanky": lanky.version,
-        "build": lanky.build_description(),
-        "cupy": cupy.__version__,
-        "sklearn": sklearn.__version__ if sklearn else None,
-        "argv": " ".join(sys.argv[1:]),
-        "utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    print(json.dumps(environment), flush=True)
+    print_environment(sklearn=sklearn)
     for spec in options.matrices.split(";"):
         pattern = lanky.generate(spec)
         host_a = scipy.sparse.csr_matrix(pattern)

@@ -27,9 +27,10 @@ LinearOperator<T> operator_or_none(const AnyOperator* given) {
 
 nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOperator& a,
                    const AnyOperator* b, const AnyOperator* preconditioner,
-                   const AnyOperator* a_single, nb::handle constraints, nb::handle start, std::int64_t k, bool largest, double tolerance,
-                   int max_iterations, std::int64_t block_size, int polynomial_degree,
-                   std::uint64_t seed, nb::handle progress) {
+                   const AnyOperator* a_single, nb::handle constraints, nb::handle start,
+                   std::int64_t k, bool largest, double tolerance, int max_iterations,
+                   std::int64_t block_size, int polynomial_degree, std::uint64_t seed,
+                   nb::handle progress) {
   return visit_vector_type(a.dtype(), "A", [&](auto type) {
     using T = typename decltype(type)::type;
     EigenProblem<T> problem{.a = a.as<T>(),
@@ -65,9 +66,9 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
 
 void bind_eigensolver(nb::module_& module) {
   module.def("lobpcg", &lobpcg_of, "place"_a, "a"_a, "b"_a.none(), "preconditioner"_a.none(),
-             "a_single"_a.none(), "constraints"_a.none(), "start"_a.none(), nb::kw_only(), "k"_a, "largest"_a,
-             "tolerance"_a, "max_iterations"_a, "block_size"_a, "polynomial_degree"_a, "seed"_a,
-             "progress"_a.none());
+             "a_single"_a.none(), "constraints"_a.none(), "start"_a.none(), nb::kw_only(), "k"_a,
+             "largest"_a, "tolerance"_a, "max_iterations"_a, "block_size"_a, "polynomial_degree"_a,
+             "seed"_a, "progress"_a.none());
 }
 
 }  // namespace lanky::python
