@@ -275,7 +275,8 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       said_mirror_(stream, said_.bytes, options.allocator),
       capturable_(runtime::can_capture(stream) && problem.a.capturable() &&
                   (!problem.b || problem.b.capturable()) &&
-                  (!problem.preconditioner || problem.preconditioner.capturable())),
+                  (!problem.preconditioner || problem.preconditioner.capturable()) &&
+                  (!problem.a_single || problem.a_single.capturable())),
       theta_(static_cast<std::size_t>(block)),
       residuals_(theta_.size(), std::numeric_limits<double>::infinity()),
       scales_(theta_.size(), 1),
