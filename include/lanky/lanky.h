@@ -712,8 +712,8 @@ LANKY_API lanky_status lanky_operator_functions_init(lanky_operator_functions* f
 LANKY_API lanky_status lanky_linear_operator_create(lanky_dtype type, int64_t rows, int64_t cols,
                                                     const lanky_operator_functions* functions,
                                                     lanky_linear_operator** op);
-/* A plan whose operands and results have the same type. `adjoint`, a plan of A^H, may be NULL. Both
- * must outlive the operator. */
+/* A plan whose operands and results have the same type. `adjoint`, a plan of A^H and of its
+ * extents, may be NULL. Both must outlive the operator. */
 LANKY_API lanky_status lanky_linear_operator_from_plan(const lanky_sparse_plan* plan,
                                                        const lanky_sparse_plan* adjoint,
                                                        lanky_linear_operator** op);

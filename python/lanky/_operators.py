@@ -184,7 +184,7 @@ class Problem:
         )
         return _core.block_jacobi(name, self.place, *arrays, block_rows)
 
-    def _entries(self, who: str, what: str) -> tuple[Any, ...]:
+    def _entries(self, who: str, what: str) -> tuple[Any, Any, Any, int, int]:
         """indptr, indices, data, rows and columns of the self-adjoint sparse A."""
         if not isinstance(self.a, SparseMatrix):
             raise TypeError(

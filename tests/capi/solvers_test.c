@@ -468,10 +468,9 @@ static void test_svds(const lanky_stream* stream, lanky_dtype type) {
   }
   CHECK(functions.calls > 0);
   lanky_linear_operator_destroy(op);
-  OK(lanky_linear_operator_from_plan(plan, plan, &op)); /* no adjoint, by its extents */
-  FAILS(lanky_svds(stream, op, &options, &result), LANKY_SIZE_MISMATCH, "100");
-  CHECK(result == NULL);
-  lanky_linear_operator_destroy(op);
+  op = NULL;
+  FAILS(lanky_linear_operator_from_plan(plan, plan, &op), LANKY_SIZE_MISMATCH, "100");
+  CHECK(op == NULL);
   OK(lanky_linear_operator_from_plan(plan, adjoint, &op));
   options.method = LANKY_SVD_METHOD_RANDOMIZED;
   options.center = 1;
