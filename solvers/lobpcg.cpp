@@ -216,8 +216,8 @@ class Lobpcg {
   int since_refresh_ = 0;
   /// The last iteration that was better than those before.
   struct Best {
-    double share = std::numeric_limits<double>::infinity();
-    double longest = share;
+    double missing = std::numeric_limits<double>::infinity();
+    double longest = missing;
     double sum = 0;
     int iteration = 0;
   };
@@ -644,6 +644,7 @@ template <class T>
 bool Lobpcg<T>::finished() {
   ++iteration_;
   SolverProgress progress{.iteration = iteration_, .wanted = k_, .tolerance = tolerance_};
+  double missing = 0;  // logarithms of how far residuals of each wanted vector are to fall
   for (std::int64_t j = 0; j < k_; ++j) {
     const auto at = static_cast<std::size_t>(j);
     if (!std::isfinite(residuals_[at])) {
@@ -652,6 +653,7 @@ bool Lobpcg<T>::finished() {
     const bool done = residuals_[at] <= target(at);
     const double share = done && residuals_[at] == 0 ? 0 : residuals_[at] / target(at);
     progress.converged += done ? 1 : 0;
+    if (!done) missing += std::log(share);
     progress.residual = std::max(progress.residual, share);
   }
   progress.residual *= tolerance_;
@@ -665,9 +667,10 @@ bool Lobpcg<T>::finished() {
     longest = std::max(longest, residuals_[j]);
     sum += std::abs(theta_[j]);
   }
-  if (progress.residual < 0.9 * best_.share || longest < 0.9 * best_.longest ||
+  constexpr double kLess = 0.1;  // of the logarithms
+  if (missing < best_.missing - kLess || longest < 0.9 * best_.longest ||
       std::abs(sum - best_.sum) > 1e-3 * sum) {
-    best_ = {progress.residual, longest, sum, iteration_};
+    best_ = {missing, longest, sum, iteration_};
   }
   constexpr int kPatience = 300;
   if (options_.progress && !options_.progress(progress)) {
