@@ -3,9 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace lanky::solvers {
+
+/// Memory that always begins at a multiple of 64 bytes: what is vectorized sums in an order that
+/// follows from where operands stand, and equal bits are promised in every run.
+template <class W>
+struct AlignedAllocator {
+  using value_type = W;
+  static constexpr std::align_val_t kAlignment{64};
+
+  AlignedAllocator() = default;
+  template <class Other>
+  AlignedAllocator(const AlignedAllocator<Other>& /*other*/) noexcept {}  // NOLINT: implicit
+
+  W* allocate(std::size_t count) {
+    return static_cast<W*>(::operator new(count * sizeof(W), kAlignment));
+  }
+  void deallocate(W* data, std::size_t /*count*/) noexcept { ::operator delete(data, kAlignment); }
+  friend bool operator==(AlignedAllocator, AlignedAllocator) noexcept { return true; }
+};
 
 template <class W>
 class SmallMatrix {
@@ -28,7 +47,7 @@ class SmallMatrix {
  private:
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;
-  std::vector<W> data_;
+  std::vector<W, AlignedAllocator<W>> data_;
 };
 
 }  // namespace lanky::solvers
