@@ -126,6 +126,7 @@ class Lobpcg {
   void rotate(const SmallMatrix<W>& h);
   void tell_coefficients();
   void take_turn();
+  void take_turn_left();
   bool turn_at_once();
   MatrixView<T> residuals_for(MatrixView<T> w);
   void multiply();
@@ -325,10 +326,7 @@ SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) 
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
 template <class T>
 void Lobpcg<T>::refresh() {
-  if (turn_.cols > 0) {
-    tell_coefficients();
-    take_turn();
-  }
+  take_turn_left();
   const Blocks blocks = at_.restart();
   auto* const report = told_at<PassReport>(told_.reports);
   int passes = 0;
@@ -445,6 +443,14 @@ void Lobpcg<T>::take_turn() {
   at_.p = turn_.cols - at_.b;
   at_.w = static_cast<std::int64_t>(active_.size());
   turn_ = {};
+}
+
+/// The turn that the last iteration has found and not taken, where there is one.
+template <class T>
+void Lobpcg<T>::take_turn_left() {
+  if (turn_.cols == 0) return;
+  tell_coefficients();
+  take_turn();
 }
 
 /// Where residuals are written that are to become W.
@@ -706,10 +712,7 @@ EigenResult<T> Lobpcg<T>::run() {
     while (!done_)
       iterate();
     if (since_refresh_ > 0) refresh();  // lengths have drifted by roundings
-    if (turn_.cols > 0) {
-      tell_coefficients();
-      take_turn();
-    }
+    take_turn_left();
     return make_result<T>(stream_, problem_, options_, *work_, theta_,
                           read_only(columns_of(x(), 0, k_)), norm_);
   };

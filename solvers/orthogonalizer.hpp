@@ -56,10 +56,11 @@ class Orthogonalizer {
   /// `has_gram`: gram() holds [Q W]^H W already.
   Side pass(MatrixView<T> matrix, const Blocks& blocks, Side from, PassReport* report,
             bool has_gram = false);
-  T* gram() { return gram_.data(); }
   /// The same, from `matrix` to `target`, where W stands in the same place.
   void pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side, MatrixView<T> target,
                PassReport* report);
+  /// [q + w, w] by rows, memory of the device.
+  T* gram() { return gram_.data(); }
 
   /// Passes until one has found W near orthonormal, and returns on which side W is. Columns that
   /// are zero, or nothing but others, become random. Waits. Throws Error(invalid_argument) where B

@@ -82,25 +82,32 @@ AnyOperator operator_of_functions(const std::string& name, const SolverPlace& pl
   });
 }
 
-AnyOperator block_jacobi_of(const std::string& name, const SolverPlace& place, nb::handle indptr,
-                            nb::handle indices, nb::handle data, std::int64_t rows,
-                            std::int64_t cols, std::int64_t block_size) {
+/// What `make` returns of the stored elements as a CsrView<T>, without Python's lock.
+template <class Make>
+AnyOperator operator_of_csr(const std::string& name, nb::handle indptr, nb::handle indices,
+                            nb::handle data, std::int64_t rows, std::int64_t cols,
+                            const Make& make) {
   const CsrArrays csr = read_csr_arrays(indptr, indices, data, rows, cols);
   return visit_vector_type(dtype_of(csr.values), "A", [&](auto type) {
     using T = typename decltype(type)::type;
     const nb::gil_scoped_release released;
-    return AnyOperator(name, lanky::block_jacobi(place.stream(), csr.view<T>(), block_size));
+    return AnyOperator(name, make(csr.view<T>()));
+  });
+}
+
+AnyOperator block_jacobi_of(const std::string& name, const SolverPlace& place, nb::handle indptr,
+                            nb::handle indices, nb::handle data, std::int64_t rows,
+                            std::int64_t cols, std::int64_t block_size) {
+  return operator_of_csr(name, indptr, indices, data, rows, cols, [&](const auto& a) {
+    return lanky::block_jacobi(place.stream(), a, block_size);
   });
 }
 
 AnyOperator single_operator_of(const std::string& name, const SolverPlace& place, nb::handle indptr,
                                nb::handle indices, nb::handle data, std::int64_t rows,
                                std::int64_t cols, std::int64_t columns) {
-  const CsrArrays csr = read_csr_arrays(indptr, indices, data, rows, cols);
-  return visit_vector_type(dtype_of(csr.values), "A", [&](auto type) {
-    using T = typename decltype(type)::type;
-    const nb::gil_scoped_release released;
-    return AnyOperator(name, make_single_operator(place.stream(), csr.view<T>(), columns));
+  return operator_of_csr(name, indptr, indices, data, rows, cols, [&](const auto& a) {
+    return make_single_operator(place.stream(), a, columns);
   });
 }
 
