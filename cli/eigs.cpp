@@ -71,7 +71,8 @@ int eigs(const EigsOptions& o, const Source& source) {
                               .values = values_text(o, source)};
   report.begin(subject);
   clock.lap();
-  const std::int64_t columns = o.block > 0 ? o.block : o.k + std::max<std::int64_t>(2, o.k / 8);
+  EigenOptions options{.k = o.k, .tolerance = o.tolerance, .block_size = o.block};
+  const std::int64_t columns = options.columns();
   double product_seconds = 0;
   const EigenResult<T> result = of_matrix(source.place, [&] {
     EigenProblem<T> problem{
@@ -84,10 +85,8 @@ int eigs(const EigsOptions& o, const Source& source) {
     stream.synchronize();
     outcome.setup_seconds = clock.lap();
     SolverWatch watch("eigs of " + source.shown());
-    EigenOptions options{.k = o.k, .tolerance = o.tolerance};
     options.end = o.end == "largest" ? EigenEnd::largest : EigenEnd::smallest;
     if (o.max_iterations > 0) options.max_iterations = o.max_iterations;
-    options.block_size = o.block;
     options.polynomial_degree = o.degree;
     options.seed = o.seed;
     options.progress = watch.on_progress();

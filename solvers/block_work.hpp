@@ -16,6 +16,7 @@ namespace lanky::solvers {
 /// The next basis and the residuals of its X.
 template <class T>
 struct TurnOperands {
+  std::int64_t x;          // columns of X
   MatrixView<const T> xp;  // of the basis
   MatrixView<const T> w;
   MatrixView<const T> product;  // A [X P W]
@@ -40,9 +41,8 @@ class BlockWork {
   virtual void residual(MatrixView<const T> ax, MatrixView<const T> bx, const double* theta,
                         const std::int32_t* positions, MatrixView<T> w, double* squares) = 0;
   /// next = [X P W] C, next_product = A [X P W] C, residuals = A X - X diag(theta) and their gram
-  /// matrix in one pass; false, and nothing is done, where there is no kernel for it. `x`: columns
-  /// of X, no more than xp has.
-  virtual bool turn(const TurnOperands<T>& /*operands*/, std::int64_t /*x*/) { return false; }
+  /// matrix in one pass; false, and nothing is done, where there is no kernel for it.
+  virtual bool turn(const TurnOperands<T>& /*operands*/) { return false; }
   /// The real part of x_j^H y_j of all columns.
   virtual void dots(MatrixView<const T> x, MatrixView<const T> y, double* sums) = 0;
   /// Y = alpha X + beta Y; with beta = 0, Y is not read.

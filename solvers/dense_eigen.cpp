@@ -169,13 +169,25 @@ RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
   return step;
 }
 
+template <class W>
+void gram_with(const SmallMatrix<W>& c, SmallMatrix<W>& h) {
+  dense_kernels<W>().gram_with({c.rows(), c.cols(), c.data()}, h.data());
+}
+
+template <class W>
+void coefficients_without(const SmallMatrix<W>& c, SmallMatrix<W>& x) {
+  dense_kernels<W>().coefficients_without({c.rows(), c.cols(), c.data()}, x.cols(), x.data());
+}
+
 #define LANKY_INSTANTIATE(W)                                                           \
   template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                      \
   template void check_self_adjoint(const SmallMatrix<W>&, double, const char*);        \
   template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&, \
                                          const SmallMatrix<W>&);                       \
   template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, EigenEnd,           \
-                                 const std::vector<std::int32_t>&);
+                                 const std::vector<std::int32_t>&);                    \
+  template void gram_with(const SmallMatrix<W>&, SmallMatrix<W>&);                     \
+  template void coefficients_without(const SmallMatrix<W>&, SmallMatrix<W>&);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(std::complex<double>)
 #undef LANKY_INSTANTIATE

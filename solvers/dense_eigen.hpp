@@ -46,4 +46,11 @@ template <class W>
 RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
                       const std::vector<std::int32_t>& active);
 
+/// Of a basis [Q W] whose W stands for W' = [Q W] C, C [q + w, w], and is not made anew: H, whose
+/// upper triangle counts, becomes the gram matrix with [Q W'], X the coefficients without it.
+template <class W>
+void gram_with(const SmallMatrix<W>& c, SmallMatrix<W>& h);
+template <class W>
+void coefficients_without(const SmallMatrix<W>& c, SmallMatrix<W>& x);
+
 }  // namespace lanky::solvers

@@ -22,12 +22,25 @@ struct RitzOperands {
   W* gram;                     // [p, p]
 };
 
+/// A basis [Q W] of `size` columns, the last w of which stand for W' = [Q W] C.
+template <class W>
+struct UnmadeBlock {
+  std::int64_t size;
+  std::int64_t w;
+  const W* c;  // [size, w]
+};
+
 template <class W>
 struct DenseKernels {
   /// H [n, n], whose upper triangle is read, is V diag(values) V^H, values ascending; false where
   /// the QR iteration does not converge.
   bool (*self_adjoint)(std::int64_t n, const W* h, double* values, W* vectors);
   void (*ritz_step)(const RitzOperands<W>& operands);
+  /// H [size, size], whose upper triangle is read and written: from that of [Q W] to that of [Q
+  /// W'].
+  void (*gram_with)(const UnmadeBlock<W>& block, W* h);
+  /// X [size, cols]: from coefficients for [Q W'] to those for [Q W].
+  void (*coefficients_without)(const UnmadeBlock<W>& block, std::int64_t cols, W* x);
 };
 
 namespace baseline {

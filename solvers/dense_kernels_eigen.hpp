@@ -60,11 +60,39 @@ void ritz_step(const RitzOperands<W>& o) {
   MapOf<W>(o.gram, o.p, o.p) = q.adjoint() * (of_rest.template cast<W>().asDiagonal() * q);
 }
 
+template <class W>
+void gram_with(const UnmadeBlock<W>& block, W* h) {
+  const std::int64_t q = block.size - block.w;
+  const ConstMapOf<W> c(block.c, block.size, block.w);
+  MapOf<W> all(h, block.size, block.size);
+  const auto rest = all.topRightCorner(q, block.w);
+  const Dense<W> square =
+      all.bottomRightCorner(block.w, block.w).template selfadjointView<Eigen::Upper>();
+  const Dense<W> above =
+      all.topLeftCorner(q, q).template selfadjointView<Eigen::Upper>() * c.topRows(q) +
+      rest * c.bottomRows(block.w);
+  const Dense<W> below = rest.adjoint() * c.topRows(q) + square * c.bottomRows(block.w);
+  all.topRightCorner(q, block.w) = above;
+  all.bottomRightCorner(block.w, block.w) =
+      c.topRows(q).adjoint() * above + c.bottomRows(block.w).adjoint() * below;
+}
+
+template <class W>
+void coefficients_without(const UnmadeBlock<W>& block, std::int64_t cols, W* x) {
+  const std::int64_t q = block.size - block.w;
+  const ConstMapOf<W> c(block.c, block.size, block.w);
+  MapOf<W> all(x, block.size, cols);
+  const Dense<W> of_w = all.bottomRows(block.w);
+  all.topRows(q).noalias() += c.topRows(q) * of_w;
+  all.bottomRows(block.w).noalias() = c.bottomRows(block.w) * of_w;
+}
+
 }  // namespace
 
 template <class W>
 const DenseKernels<W>& dense_kernels() {
-  static constexpr DenseKernels<W> kKernels{self_adjoint<W>, ritz_step<W>};
+  static constexpr DenseKernels<W> kKernels{self_adjoint<W>, ritz_step<W>, gram_with<W>,
+                                            coefficients_without<W>};
   return kKernels;
 }
 template const DenseKernels<double>& dense_kernels();

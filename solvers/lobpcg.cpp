@@ -73,6 +73,7 @@ struct Told {
   std::int64_t lengths;  // [b] doubles, |x|^2
   std::int64_t masses;   // [b] doubles, |B x|^2
   std::int64_t reports;  // [kPasses]
+  std::int64_t pass;     // coefficients of the pass that leaves W, elements
   std::int64_t gram;     // of the basis with A W, elements
   std::int64_t bytes;
 };
@@ -83,7 +84,8 @@ Told places_told(const Places& at) {
   told.lengths = doubles;
   told.masses = 2 * doubles;
   told.reports = 3 * doubles;
-  told.gram = told.reports + aligned(kPasses * std::int64_t{sizeof(PassReport)});
+  told.pass = told.reports + aligned(kPasses * std::int64_t{sizeof(PassReport)});
+  told.gram = told.pass + (at.c > 0 ? 0 : aligned(3 * at.b * at.b * std::int64_t{sizeof(T)}));
   told.bytes = told.gram + (at.c + 3 * at.b) * 2 * at.b * std::int64_t{sizeof(T)};
   return told;
 }
@@ -108,6 +110,43 @@ Said places_said(const Places& at, int degree) {
   return said;
 }
 
+/// A second stream, for what only the host waits for.
+template <class T>
+class Beside {
+ public:
+  Beside(const Stream& stream, std::int64_t columns)
+      : stream_(stream.device()),
+        work_(make_block_work<T>(stream_)),
+        begin_(stream.device()),
+        end_(stream.device()) {
+    work_->prepare(columns);
+    stream_.synchronize();
+  }
+
+  /// `stream`, whose work so far comes first, is given `meanwhile`, the stream of the argument of
+  /// `give` the work of that at the same time; `stream` goes on after both.
+  template <class Give, class Meanwhile>
+  void run(const Stream& stream, const Give& give, const Meanwhile& meanwhile) {
+    begin_.record(stream);
+    stream_.wait(begin_);
+    give(*work_);
+    end_.record(stream_);
+    try {
+      meanwhile();
+    } catch (...) {
+      stream.wait(end_);  // memory is freed in the order of `stream`
+      throw;
+    }
+    stream.wait(end_);
+  }
+
+ private:
+  Stream stream_;
+  std::unique_ptr<BlockWork<T>> work_;
+  Event begin_;
+  Event end_;
+};
+
 /// One solution, from start to end. `norm`: of A, as a random vector sees it.
 template <class T>
 class Lobpcg {
@@ -123,13 +162,14 @@ class Lobpcg {
   void start();
   void refresh();
   void iterate();
-  void rotate(const SmallMatrix<W>& h);
+  void rotate(const SmallMatrix<W>& h, const SmallMatrix<W>& unmade = {});
   void tell_coefficients();
   void take_turn();
   void take_turn_left();
   bool turn_at_once();
   MatrixView<T> residuals_for(MatrixView<T> w);
   void multiply();
+  void tell_host();
   void give_work();
   void work();
   bool finished();
@@ -138,13 +178,18 @@ class Lobpcg {
   void precondition();
   void tell_polynomial(const Spectrum<W>& all);
   void read_report();
-  SmallMatrix<W> read_gram(std::int64_t rows, std::int64_t cols) const;
+  SmallMatrix<W> read_matrix(std::int64_t place, std::int64_t rows, std::int64_t cols) const;
   SmallMatrix<W> basis_gram() const;
+  SmallMatrix<W> pass_left() const;
   void choose_active();
   /// Whether the gram matrix of W's first pass is known as soon as its residuals are.
   bool turn_has_gram() const {
     return !problem_.preconditioner && polynomial_ == nullptr && at_.c == 0;
   }
+  /// Whether the last pass leaves W as it is, and its coefficients are multiplied into all that the
+  /// host finds. A Y is not known, which those of constraints would need.
+  bool leaves_w() const { return at_.c == 0; }
+  int passes_made() const { return leaves_w() ? passes_ - 1 : passes_; }
   double target(std::size_t j) const {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
   }
@@ -178,6 +223,7 @@ class Lobpcg {
   bool by_vendor_;
   Products<T> products_;
   Orthogonalizer<T> orthogonalizer_;
+  Beside<T> beside_;
   Matrix<T> s_[2];   // [n, 4 b + c]: the basis, and the next one
   Matrix<T> as_[2];  // [n, 3 b]: A X, A P, A W
   Matrix<T> bx_;     // [n, b], where there is a B
@@ -262,6 +308,7 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       products_(stream, options.allocator, by_vendor),
       orthogonalizer_(stream, *work_, products_, problem.b, n_, 2 * block, at_.c + 3 * block,
                       options.allocator),
+      beside_(stream, block),
       s_{Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator),
          Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator)},
       as_{Matrix<T>(stream, n_, 3 * block, Layout::row, 0, options.allocator),
@@ -313,14 +360,15 @@ void Lobpcg<T>::start() {
 }
 
 template <class T>
-SmallMatrix<Wide<T>> Lobpcg<T>::read_gram(std::int64_t rows, std::int64_t cols) const {
-  const auto* const elements = told_mirror_.on_host<T>(told_.gram);
-  SmallMatrix<W> gram(rows, cols);
+SmallMatrix<Wide<T>> Lobpcg<T>::read_matrix(std::int64_t place, std::int64_t rows,
+                                            std::int64_t cols) const {
+  const auto* const elements = told_mirror_.on_host<T>(place);
+  SmallMatrix<W> matrix(rows, cols);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < cols; ++j)
-      gram(i, j) = static_cast<W>(elements[i * cols + j]);
+      matrix(i, j) = static_cast<W>(elements[i * cols + j]);
   }
-  return gram;
+  return matrix;
 }
 
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
@@ -347,7 +395,7 @@ void Lobpcg<T>::refresh() {
   products_.gram(read_only(basis), read_only(product),
                  {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
-  const SmallMatrix<W> h = read_gram(blocks.w, blocks.w);
+  const SmallMatrix<W> h = read_matrix(told_.gram, blocks.w, blocks.w);
   check_self_adjoint(h, roundoff_, "A");
   rotate(h);
   since_refresh_ = 0;
@@ -379,9 +427,10 @@ void Lobpcg<T>::choose_active() {
   std::sort(active_.begin(), active_.end());
 }
 
-/// Chooses the next X and P of the basis whose gram matrix with A is `h`, and tells the device.
+/// Chooses the next X and P of the basis whose gram matrix with A is `h`, for the device to be
+/// told. `unmade`: the coefficients of a W that is not made, or none.
 template <class T>
-void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
+void Lobpcg<T>::rotate(const SmallMatrix<W>& h, const SmallMatrix<W>& unmade) {
   const Spectrum<W> all = self_adjoint_eigen(h);
   if (!problem_.b)
     norm_ = std::max({norm_, std::abs(all.values.front()), std::abs(all.values.back())});
@@ -389,8 +438,12 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h) {
   for (std::size_t j = 0; j < theta_.size(); ++j)
     theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
   choose_active();
-  const RitzStep<W> step = ritz_step(all, at_.b, options_.end, active_);
+  RitzStep<W> step = ritz_step(all, at_.b, options_.end, active_);
   p_gram_ = step.p_gram;
+  if (unmade.cols() > 0) {
+    coefficients_without(unmade, step.x);
+    coefficients_without(unmade, step.p);
+  }
   turn_ = {.rows = h.rows(), .cols = at_.b + step.p.cols()};
   turn_.w = h.rows() - at_.b - at_.p;
   turn_.first = turn_.w > 0 ? at_.blocks().first(at_.side) : at_.y_first();
@@ -473,7 +526,8 @@ bool Lobpcg<T>::turn_at_once() {
   const std::int64_t xp = at_.b + at_.p;
   const bool left = at_.side == Side::left;
   const bool done = work_->turn(
-      {.xp = read_only(columns_of(s(), at_.x_first(), xp)),
+      {.x = at_.b,
+       .xp = read_only(columns_of(s(), at_.x_first(), xp)),
        .w = read_only(columns_of(s(), left ? turn_.first : at_.x_first() + xp, turn_.w)),
        .product = read_only(columns_of(as(), 0, turn_.rows)),
        .coefficients = said_mirror_.on_device<const T>(said_.product),
@@ -484,8 +538,7 @@ bool Lobpcg<T>::turn_at_once() {
        .residuals =
            residuals_for(columns_of(basis.view(), next.blocks().w_first(Side::right), next.w)),
        .squares = told_at<double>(told_.squares),
-       .gram = turn_has_gram() ? orthogonalizer_.gram() : nullptr},
-      at_.b);
+       .gram = turn_has_gram() ? orthogonalizer_.gram() : nullptr});
   if (!done) return false;
   now_ = 1 - now_;
   at_ = next;
@@ -541,7 +594,13 @@ void Lobpcg<T>::multiply() {
   const Blocks blocks = at_.blocks();
   products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
                  {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
-  told_mirror_.to_host(told_.gram + blocks.all() * at_.w * static_cast<std::int64_t>(sizeof(T)));
+}
+
+/// What the host decides the next iteration by.
+template <class T>
+void Lobpcg<T>::tell_host() {
+  told_mirror_.to_host(told_.gram +
+                       at_.blocks().all() * at_.w * static_cast<std::int64_t>(sizeof(T)));
 }
 
 /// All that an iteration gives to the device, from the coefficients of the turn to what the host
@@ -556,12 +615,25 @@ void Lobpcg<T>::give_work() {
   }
   precondition();
   const bool has_gram = at_once && turn_has_gram();
-  for (int pass = 0; pass < passes_; ++pass) {
+  const auto report = [&](int pass) { return told_at<PassReport>(told_.reports) + pass; };
+  const int made = passes_made();
+  for (int pass = 0; pass < made; ++pass) {
     at_.side =
-        orthogonalizer_.pass(s(), at_.blocks(), at_.side, told_at<PassReport>(told_.reports) + pass,
-                             has_gram && pass == 0);
+        orthogonalizer_.pass(s(), at_.blocks(), at_.side, report(pass), has_gram && pass == 0);
   }
-  multiply();
+  if (leaves_w()) {
+    if (!has_gram || made > 0) orthogonalizer_.multiply(s(), at_.blocks(), at_.side);
+    beside_.run(
+        stream_,
+        [&](BlockWork<T>& work) {
+          orthogonalizer_.factor(at_.blocks(), at_.side, report(made), told_at<T>(told_.pass),
+                                 work);
+        },
+        [&] { multiply(); });
+  } else {
+    multiply();
+  }
+  tell_host();
 }
 
 /// The work of an iteration, by a CUDA graph where the same work was done before.
@@ -583,7 +655,7 @@ void Lobpcg<T>::work() {
     now_ = 1 - now;
     at_.p = turn.cols - before.b;
     at_.w = static_cast<std::int64_t>(active_.size());
-    at_.side = passes_ % 2 == 0 ? Side::right : Side::left;
+    at_.side = passes_made() % 2 == 0 ? Side::right : Side::left;
     turn_ = {};
   }
   known->second->launch(stream_);
@@ -595,13 +667,14 @@ void Lobpcg<T>::iterate() {
   stream_.synchronize();
   const auto told = [&](std::int64_t place) { return told_mirror_.on_host<double>(place); };
   for (std::size_t j = 0; j < residuals_.size(); ++j) {
-    const double length = problem_.b ? std::sqrt(told(told_.lengths)[j]) : 1;
-    residuals_[j] = std::sqrt(told(told_.squares)[j]) / length;
-    scales_[j] = problem_.b ? std::sqrt(told(told_.masses)[j]) / length : 1;
+    residuals_[j] = std::sqrt(told(told_.squares)[j]);
+    if (!problem_.b) continue;
+    const double length = std::sqrt(told(told_.lengths)[j]);
+    residuals_[j] /= length;
+    scales_[j] = std::sqrt(told(told_.masses)[j]) / length;
     b_norm_ = std::max(b_norm_, scales_[j]);
     // x^H B x is 1.
-    if (problem_.b && j < static_cast<std::size_t>(k_) &&
-        !(length * length * roundoff_ * b_norm_ < 1)) {
+    if (j < static_cast<std::size_t>(k_) && !(length * length * roundoff_ * b_norm_ < 1)) {
       throw Error(ErrorCode::invalid_argument,
                   concat("B is singular, or nearly so, and the eigenvalues that are asked for are "
                          "infinite: x^H B x is ",
@@ -612,13 +685,19 @@ void Lobpcg<T>::iterate() {
 
   const PassReport first = told_mirror_.on_host<PassReport>(told_.reports)[0];
   const PassReport last = told_mirror_.on_host<PassReport>(told_.reports)[passes_ - 1];
+  SmallMatrix<W> unmade;  // of W
   if (!orthogonalizer_.accept(last, s(), at_.blocks(), at_.side, kGrowth)) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
+    tell_host();
     stream_.synchronize();
+  } else if (leaves_w()) {
+    unmade = pass_left();
   }
   passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : 2;
-  rotate(basis_gram());
+  SmallMatrix<W> h = basis_gram();
+  if (unmade.cols() > 0) gram_with(unmade, h);
+  rotate(h, unmade);
   if (++since_refresh_ >= kRefresh) refresh();
 }
 
@@ -626,7 +705,7 @@ void Lobpcg<T>::iterate() {
 template <class T>
 SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
   const Blocks blocks = at_.blocks();
-  const SmallMatrix<W> told = read_gram(blocks.all(), at_.w);
+  const SmallMatrix<W> told = read_matrix(told_.gram, blocks.all(), at_.w);
   const std::int64_t xp = at_.b + at_.p;
   SmallMatrix<W> h(xp + at_.w, xp + at_.w);
   for (std::int64_t j = 0; j < at_.b; ++j)
@@ -644,6 +723,21 @@ SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
       h(xp + i, xp + j) = 0.5 * (told(w_row + i, j) + conjugate(told(w_row + j, i)));
   }
   return h;
+}
+
+/// The coefficients of the pass that has left W, for [X P W].
+template <class T>
+SmallMatrix<Wide<T>> Lobpcg<T>::pass_left() const {
+  const Blocks blocks = at_.blocks();
+  const SmallMatrix<W> told = read_matrix(told_.pass, blocks.all(), at_.w);
+  SmallMatrix<W> pass(blocks.all(), at_.w);
+  for (std::int64_t j = 0; j < at_.w; ++j) {
+    for (std::int64_t i = 0; i < blocks.q; ++i)
+      pass(i, j) = told(blocks.q_row(at_.side) + i, j);
+    for (std::int64_t i = 0; i < at_.w; ++i)
+      pass(blocks.q + i, j) = told(blocks.w_row(at_.side) + i, j);
+  }
+  return pass;
 }
 
 template <class T>
@@ -732,8 +826,7 @@ EigenResult<T> Lobpcg<T>::run() {
 /// A few vectors more than are wanted converge in fewer iterations that cost more each.
 template <class T>
 std::int64_t block_of(const EigenOptions& options) {
-  if (options.block_size > 0) return options.block_size;
-  return rounded_up<T>(options.k + std::max<std::int64_t>(2, options.k / 8));
+  return options.block_size > 0 ? options.block_size : rounded_up<T>(options.columns());
 }
 
 template <class T>

@@ -26,8 +26,7 @@ Orthogonalizer<T>::Orthogonalizer(const Stream& stream, BlockWork<T>& work, Prod
 }
 
 template <class T>
-void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side side,
-                               PassReport* report, bool has_gram) {
+void Orthogonalizer<T>::multiply(MatrixView<T> matrix, const Blocks& blocks, Side side) {
   const MatrixView<const T> both = columns_of(matrix, blocks.first(side), blocks.all());
   MatrixView<const T> w = columns_of(matrix, blocks.w_first(side), blocks.w);
   if (b_) {
@@ -35,23 +34,29 @@ void Orthogonalizer<T>::factor(MatrixView<T> matrix, const Blocks& blocks, Side 
     b_.apply(stream_, w, bw);
     w = bw;
   }
-  if (!has_gram) products_.gram(both, w, square(gram_, blocks));
+  products_.gram(both, w, square(gram_, blocks));
+}
+
+template <class T>
+void Orthogonalizer<T>::factor(const Blocks& blocks, Side side, PassReport* report, T* coefficients,
+                               BlockWork<T>& work) const {
   // Rounding of a gram product of unit vectors: sums of many terms, whose errors mostly cancel.
   constexpr double kOverRoundoff = 32;
-  work_.orthogonal_pass({.q = blocks.q,
-                         .w = blocks.w,
-                         .q_row = blocks.q_row(side),
-                         .w_row = blocks.w_row(side),
-                         .gram = parts_of(gram_.data()),
-                         .coefficients = parts_of(coefficients_.data()),
-                         .roundoff = kOverRoundoff * unit_roundoff(kDType<T>),
-                         .report = report});
+  work.orthogonal_pass({.q = blocks.q,
+                        .w = blocks.w,
+                        .q_row = blocks.q_row(side),
+                        .w_row = blocks.w_row(side),
+                        .gram = parts_of(gram_.data()),
+                        .coefficients = parts_of(coefficients),
+                        .roundoff = kOverRoundoff * unit_roundoff(kDType<T>),
+                        .report = report});
 }
 
 template <class T>
 Side Orthogonalizer<T>::pass(MatrixView<T> matrix, const Blocks& blocks, Side from,
                              PassReport* report, bool has_gram) {
-  factor(matrix, blocks, from, report, has_gram);
+  if (!has_gram) multiply(matrix, blocks, from);
+  factor(blocks, from, report, coefficients_.data(), work_);
   products_.update(columns_of(matrix, blocks.first(from), blocks.all()),
                    square(coefficients_, blocks),
                    columns_of(matrix, blocks.w_first(other(from)), blocks.w));
@@ -61,7 +66,8 @@ Side Orthogonalizer<T>::pass(MatrixView<T> matrix, const Blocks& blocks, Side fr
 template <class T>
 void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side,
                                 MatrixView<T> target, PassReport* report) {
-  factor(matrix, blocks, side, report);
+  multiply(matrix, blocks, side);
+  factor(blocks, side, report, coefficients_.data(), work_);
   products_.update(columns_of(matrix, blocks.first(side), blocks.all()),
                    square(coefficients_, blocks),
                    columns_of(target, blocks.w_first(side), blocks.w));

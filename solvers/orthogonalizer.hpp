@@ -59,6 +59,12 @@ class Orthogonalizer {
   /// The same, from `matrix` to `target`, where W stands in the same place.
   void pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side, MatrixView<T> target,
                PassReport* report);
+  /// The parts of a pass before W is touched. gram() becomes [Q W]^H W:
+  void multiply(MatrixView<T> matrix, const Blocks& blocks, Side side);
+  /// and of it, by `work` in its stream, coefficients C [q + w, w] by rows in memory of the device,
+  /// with which [Q W] C is what pass() would leave.
+  void factor(const Blocks& blocks, Side side, PassReport* report, T* coefficients,
+              BlockWork<T>& work) const;
   /// [q + w, w] by rows, memory of the device.
   T* gram() { return gram_.data(); }
 
@@ -80,9 +86,6 @@ class Orthogonalizer {
  private:
   /// Makes columns of W random whose squared lengths are no more than `square`.
   void fill_short(MatrixView<T> matrix, const Blocks& blocks, Side side, double square);
-  /// C of a pass, from what `gram_` is of Q and W of `side`.
-  void factor(MatrixView<T> matrix, const Blocks& blocks, Side side, PassReport* report,
-              bool has_gram = false);
   MatrixView<T> square(Buffer<T>& buffer, const Blocks& blocks) {
     return {buffer.data(), blocks.all(), blocks.w, blocks.w, Layout::row};
   }

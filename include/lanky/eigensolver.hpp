@@ -28,6 +28,10 @@ struct EigenOptions {
   /// Vectors iterated at once, at least k; 0: k and a few more, which make the last of the k
   /// converge as fast as the others.
   std::int64_t block_size = 0;
+  /// block_size, or what 0 stands for: a plan for A serves best that expects so many columns.
+  std::int64_t columns() const noexcept {
+    return block_size > 0 ? block_size : k + (k < 16 ? 2 : k / 8);
+  }
   /// Steps of Chebyshev iteration that precondition residuals where there is neither B nor a
   /// preconditioner: a polynomial of A, near the inverse of A less its outermost Ritz value. Each
   /// step costs a product with A an iteration; about as many times fewer iterations are needed. 0:

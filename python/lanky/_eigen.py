@@ -243,7 +243,7 @@ def eigsh(
         raise ValueError(f'which is "{which}"; known are "LM", "SM", "LA", "SA" and "BE"')
     k = operator.index(k)
     start = None if v0 is None else as_vectors(v0, "v0", None)
-    problem = Problem(A, k + max(2, k // 8), start, "v0")
+    problem = Problem(A, _core.eigen_columns(k), start, "v0")
     n = problem.require_square()
     first = problem.operand(v0, "v0")
     if not 1 <= k <= n:
@@ -381,7 +381,7 @@ def lobpcg(
     k = int(start.shape[1])
     if k < 1:
         raise ValueError(f"X has shape {tuple(X.shape)}; 1 or more columns are needed")
-    problem = Problem(A, k + max(2, k // 8), start, "X")
+    problem = Problem(A, _core.eigen_columns(k), start, "X")
     n = problem.require_square()
     if start.shape[0] != n:
         raise ValueError(f"X has shape {tuple(X.shape)}, and A is {n} x {n}")

@@ -65,6 +65,8 @@ nb::dict lobpcg_of(const std::shared_ptr<const SolverPlace>& place, const AnyOpe
 }  // namespace
 
 void bind_eigensolver(nb::module_& module) {
+  module.def(
+      "eigen_columns", [](std::int64_t k) { return EigenOptions{.k = k}.columns(); }, "k"_a);
   module.def("lobpcg", &lobpcg_of, "place"_a, "a"_a, "b"_a.none(), "preconditioner"_a.none(),
              "a_single"_a.none(), "constraints"_a.none(), "start"_a.none(), nb::kw_only(), "k"_a,
              "largest"_a, "tolerance"_a, "max_iterations"_a, "block_size"_a, "polynomial_degree"_a,

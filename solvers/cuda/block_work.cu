@@ -138,18 +138,18 @@ class CudaBlockWork : public BlockWork<T> {
          ResidualPass<Real>{real_rows(ax), real_rows(bx), theta, positions, kP, real_rows(w)},
          squares);
   }
-  bool turn(const TurnOperands<T>& operands, std::int64_t x) override {
+  bool turn(const TurnOperands<T>& operands) override {
     if constexpr (std::is_same_v<T, double>) {
-      if (operands.residuals.cols == 0 || !in_words(operands, x)) return false;
-      switch ((x + 7) / 8) {
+      if (operands.residuals.cols == 0 || !in_words(operands)) return false;
+      switch ((operands.x + 7) / 8) {
         case 1:
-          return turn_in<1>(operands, static_cast<int>(x));
+          return turn_in<1>(operands);
         case 2:
-          return turn_in<2>(operands, static_cast<int>(x));
+          return turn_in<2>(operands);
         case 3:
-          return turn_in<3>(operands, static_cast<int>(x));
+          return turn_in<3>(operands);
         case 4:
-          return turn_in<4>(operands, static_cast<int>(x));
+          return turn_in<4>(operands);
         default:
           return false;
       }
@@ -224,22 +224,23 @@ class CudaBlockWork : public BlockWork<T> {
   }
 
   /// Whether all columns come in pairs that are words of 16 bytes, and P and W fit beside X.
-  static bool in_words(const TurnOperands<T>& o, std::int64_t x) {
+  static bool in_words(const TurnOperands<T>& o) {
     const auto pairs = [](MatrixView<const T> view) {
       return view.cols % 2 == 0 &&
              (view.cols == 0 ||
               (view.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0));
     };
-    return x % 2 == 0 && o.xp.cols <= 2 * x && o.w.cols <= x && o.next.cols <= 2 * x &&
+    return o.x % 2 == 0 && o.xp.cols <= 2 * o.x && o.w.cols <= o.x && o.next.cols <= 2 * o.x &&
            (o.w.cols == 0 || o.w.ld == o.xp.ld) && pairs(o.xp) && pairs(o.w) && pairs(o.product) &&
            pairs(read_only(o.next)) && pairs(read_only(o.next_product)) &&
            pairs(read_only(o.residuals));
   }
 
   template <int kColumnTiles>
-  bool turn_in(const TurnOperands<T>& o, int x) {
+  bool turn_in(const TurnOperands<T>& o) {
     using Shape = TurnShape<kColumnTiles>;
     if (Shape::kBytes > machine_.shared_bytes_per_block) return false;
+    const auto x = static_cast<int>(o.x);
     const auto active = static_cast<int>(o.residuals.cols);
     const int gram = o.gram == nullptr ? 0 : (static_cast<int>(o.next.cols) + active) * active;
     const std::int64_t most_blocks = std::int64_t{machine_.multiprocessors} * Shape::kBlocks;

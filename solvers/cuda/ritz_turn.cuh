@@ -134,7 +134,7 @@ class Turn {
   /// C as fragments of 16 x 8, a lane's 4 elements in two words.
   __device__ void stage_coefficients() {
     const int columns = g_.x + g_.next_p;
-    for (int i = static_cast<int>(threadIdx.x); i < Shape::kFragments / 2; i += Shape::kThreads) {
+    for (int i = thread(); i < Shape::kFragments / 2; i += Shape::kThreads) {
       const int tile = i / 64 % (2 * kTiles);
       const int n = tile % kTiles * 8 + i % 32 / 4;
       const int k = i / (128 * kTiles) * 16 + i / 32 % 2 * 8 + i % 4;
