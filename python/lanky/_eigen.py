@@ -21,6 +21,7 @@ from lanky._operators import (
     progress_of,
     seed_of,
 )
+from lanky._streams import solver_stream
 
 # Eigenpairs of several results: each with the numbers of those that are meant.
 Chosen = list[tuple[Any, list[int]]]
@@ -243,41 +244,44 @@ def eigsh(
         raise ValueError(f'which is "{which}"; known are "LM", "SM", "LA", "SA" and "BE"')
     k = operator.index(k)
     start = None if v0 is None else as_vectors(v0, "v0", None)
-    problem = Problem(A, _core.eigen_columns(k), start, "v0")
-    n = problem.require_square()
-    first = problem.operand(v0, "v0")
-    if not 1 <= k <= n:
-        raise ValueError(f"k is {k}, and A is {n} x {n}; 1 to {n} eigenvalues can be asked for")
-    if ncv is not None and ncv <= k:
-        raise ValueError(f"ncv is {ncv}, and k is {k}; more than k are needed")
-    mass = problem.matrix_of(M, "M")
-    inverse = None
-    if sigma is not None:
-        inverse = problem.operator_of(_inverse(mass, OPinv), "OPinv")
-    solver = _Solver(
-        problem,
-        problem.operator_of(problem.a, "A") if inverse is None else inverse,
-        problem.operator_of(mass, "M"),
-        problem.operator_of(preconditioner, "preconditioner"),
-        mass="M",
-        constraints=None,
-        mixed_precision=mixed_precision,
-        tolerance=_tolerance(tol),
-        max_iterations=iterations_of(maxiter),
-        block_size=0 if ncv is None else max(k, ncv // 3),
-        polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
-        seed=seed_of(rng),
-        progress=progress_of(callback),
-    )
-    if which == "LM":
-        chosen = solver.largest_magnitude(k, first)
-    elif which == "BE":
-        chosen = solver.both_ends(k, first)
-    else:
-        chosen = solver.one_end(k, which == "LA", first)
-    if which == "SM":
-        _require_semidefinite(chosen[0][0], problem.real)
-    return _eigsh_result(problem, chosen, k, sigma, return_eigenvectors)
+    with solver_stream(A, v0, M, OPinv, preconditioner):
+        problem = Problem(A, _core.eigen_columns(k), start, "v0")
+        n = problem.require_square()
+        first = problem.operand(v0, "v0")
+        if not 1 <= k <= n:
+            raise ValueError(
+                f"k is {k}, and A is {n} x {n}; 1 to {n} eigenvalues can be asked for"
+            )
+        if ncv is not None and ncv <= k:
+            raise ValueError(f"ncv is {ncv}, and k is {k}; more than k are needed")
+        mass = problem.matrix_of(M, "M")
+        inverse = None
+        if sigma is not None:
+            inverse = problem.operator_of(_inverse(mass, OPinv), "OPinv")
+        solver = _Solver(
+            problem,
+            problem.operator_of(problem.a, "A") if inverse is None else inverse,
+            problem.operator_of(mass, "M"),
+            problem.operator_of(preconditioner, "preconditioner"),
+            mass="M",
+            constraints=None,
+            mixed_precision=mixed_precision,
+            tolerance=_tolerance(tol),
+            max_iterations=iterations_of(maxiter),
+            block_size=0 if ncv is None else max(k, ncv // 3),
+            polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
+            seed=seed_of(rng),
+            progress=progress_of(callback),
+        )
+        if which == "LM":
+            chosen = solver.largest_magnitude(k, first)
+        elif which == "BE":
+            chosen = solver.both_ends(k, first)
+        else:
+            chosen = solver.one_end(k, which == "LA", first)
+        if which == "SM":
+            _require_semidefinite(chosen[0][0], problem.real)
+        return _eigsh_result(problem, chosen, k, sigma, return_eigenvectors)
 
 
 def _require_semidefinite(result: Any, real: str) -> None:
@@ -368,9 +372,9 @@ def lobpcg(
     B-orthogonal to the columns of `Y`.
 
     `tol` and `maxiter` are those of `lanky.eigsh()`: SciPy's tolerance is absolute, and it ends
-    after 20 iterations. `polynomial_degree` and `mixed_precision` are as there. A UserWarning says that not all have
-    converged. The basis is always orthonormal, so that `restartControl` has nothing to do.
-    `verbosityLevel` above 0 prints a line an iteration.
+    after 20 iterations. `polynomial_degree` and `mixed_precision` are as there. A UserWarning says
+    that not all have converged. The basis is always orthonormal, so that `restartControl` has
+    nothing to do. `verbosityLevel` above 0 prints a line an iteration.
     """
     if retLambdaHistory or retResidualNormsHistory:
         raise ValueError(
@@ -381,35 +385,39 @@ def lobpcg(
     k = int(start.shape[1])
     if k < 1:
         raise ValueError(f"X has shape {tuple(X.shape)}; 1 or more columns are needed")
-    problem = Problem(A, _core.eigen_columns(k), start, "X")
-    n = problem.require_square()
-    if start.shape[0] != n:
-        raise ValueError(f"X has shape {tuple(X.shape)}, and A is {n} x {n}")
-    solver = _Solver(
-        problem,
-        problem.operator_of(problem.a, "A"),
-        problem.operator_of(B, "B"),
-        problem.operator_of(M, "M"),
-        mass="B",
-        constraints=problem.operand(Y, "Y"),
-        mixed_precision=mixed_precision,
-        tolerance=_tolerance(tol),
-        max_iterations=iterations_of(maxiter),
-        block_size=0,
-        polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
-        seed=seed_of(rng),
-        progress=_printing(progress_of(callback)) if verbosityLevel > 0 else progress_of(callback),
-    )
-    result = solver.run(k, bool(largest), problem.operand(start, "X"))
-    if _there(result) < k:
-        worst = max(result["residuals"])
-        warnings.warn(
-            f"{_there(result)} of {k} eigenpairs have converged: {_how([result])}, with "
-            f"residuals up to {worst:.3g}",
-            UserWarning,
-            stacklevel=2,
+    progress = progress_of(callback)
+    if verbosityLevel > 0:
+        progress = _printing(progress)
+    with solver_stream(A, X, B, M):
+        problem = Problem(A, _core.eigen_columns(k), start, "X")
+        n = problem.require_square()
+        if start.shape[0] != n:
+            raise ValueError(f"X has shape {tuple(X.shape)}, and A is {n} x {n}")
+        solver = _Solver(
+            problem,
+            problem.operator_of(problem.a, "A"),
+            problem.operator_of(B, "B"),
+            problem.operator_of(M, "M"),
+            mass="B",
+            constraints=problem.operand(Y, "Y"),
+            mixed_precision=mixed_precision,
+            tolerance=_tolerance(tol),
+            max_iterations=iterations_of(maxiter),
+            block_size=0,
+            polynomial_degree=-1 if polynomial_degree is None else polynomial_degree,
+            seed=seed_of(rng),
+            progress=progress,
         )
-    return problem.numbers(result["values"]), problem.columns_of(result["vectors"], range(k))
+        result = solver.run(k, bool(largest), problem.operand(start, "X"))
+        if _there(result) < k:
+            worst = max(result["residuals"])
+            warnings.warn(
+                f"{_there(result)} of {k} eigenpairs have converged: {_how([result])}, with "
+                f"residuals up to {worst:.3g}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return problem.numbers(result["values"]), problem.columns_of(result["vectors"], range(k))
 
 
 def _printing(callback: Any) -> Callable[[Any], Any]:

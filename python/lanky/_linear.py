@@ -8,6 +8,7 @@ from typing import Any
 
 from lanky import _core
 from lanky._operators import Problem, as_vectors, iterations_of, progress_of
+from lanky._streams import solver_stream
 
 
 def cg(
@@ -88,24 +89,25 @@ def _solve(
             raise ValueError(f"{name} is {value}; 0 or more is needed")
     sides = as_vectors(b, "b", None)
     columns = int(sides.shape[1])
-    problem = Problem(source, columns, sides, "b")
-    n = problem.require_square()
-    if sides.shape[0] != n:
-        raise ValueError(f"b has shape {tuple(b.shape)}, and A is {n} x {n}")
-    x = problem.block(columns, x0, "x0")
-    result = _core.solve(
-        method,
-        problem.place,
-        problem.operator_of(problem.a, "A"),
-        problem.operand(sides, "b"),
-        x,
-        problem.operator_of(preconditioner, "M"),
-        tolerance=rtol if rtol > 0 else sys.float_info.min,  # 0 is the library's own
-        absolute_tolerance=atol,
-        max_iterations=iterations_of(maxiter),
-        progress=progress_of(callback),
-    )
-    solution = problem.columns_of(x, range(columns))
-    if len(b.shape) == 1:
-        solution = solution.reshape(n)
-    return solution, 0 if result["status"] == "converged" else max(1, result["iterations"])
+    with solver_stream(source, b, preconditioner):
+        problem = Problem(source, columns, sides, "b")
+        n = problem.require_square()
+        if sides.shape[0] != n:
+            raise ValueError(f"b has shape {tuple(b.shape)}, and A is {n} x {n}")
+        x = problem.block(columns, x0, "x0")
+        result = _core.solve(
+            method,
+            problem.place,
+            problem.operator_of(problem.a, "A"),
+            problem.operand(sides, "b"),
+            x,
+            problem.operator_of(preconditioner, "M"),
+            tolerance=rtol if rtol > 0 else sys.float_info.min,  # 0 is the library's own
+            absolute_tolerance=atol,
+            max_iterations=iterations_of(maxiter),
+            progress=progress_of(callback),
+        )
+        solution = problem.columns_of(x, range(columns))
+        if len(b.shape) == 1:
+            solution = solution.reshape(n)
+        return solution, 0 if result["status"] == "converged" else max(1, result["iterations"])

@@ -13,17 +13,10 @@ from lanky import _core
 from lanky._libraries import library_of, sample_on
 from lanky._matrix import SparseMatrix, sparse
 from lanky._plans import SparsePlan
-from lanky._sources import is_torch, type_name
+from lanky._sources import is_sparse, type_name
 
 _DTYPES = ("float64", "float32", "complex64", "complex128")
 _BLOCK_ROWS = 8  # of the blocks of "block_jacobi"
-
-
-def is_sparse(source: Any) -> bool:
-    """Whether lanky.sparse() takes it."""
-    if isinstance(source, (str, os.PathLike, tuple)) or hasattr(source, "tocsr"):
-        return True
-    return is_torch(source) and str(source.layout) != "torch.strided"
 
 
 def as_matrix(source: Any, columns: int) -> Any:

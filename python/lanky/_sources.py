@@ -62,6 +62,13 @@ def is_torch(array: Any) -> bool:
     return type(array).__module__.partition(".")[0] == "torch"
 
 
+def is_sparse(source: Any) -> bool:
+    """Whether lanky.sparse() takes it."""
+    if isinstance(source, (str, os.PathLike, tuple)) or hasattr(source, "tocsr"):
+        return True
+    return is_torch(source) and str(source.layout) != "torch.strided"
+
+
 def convert(array: Any, name: str) -> Any:
     """The array with elements of that type; the same array where they are already."""
     if type_name(array.dtype) == name:

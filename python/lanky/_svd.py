@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lanky import _core
 from lanky._errors import NoConvergence
 from lanky._operators import Problem, iterations_of, progress_of, seed_of
+from lanky._streams import solver_stream
 
 
 def svds(
@@ -140,33 +141,35 @@ def _triplets(
             )
         numbers[name] = int(value)
     k = operator.index(k)
-    problem = Problem(source, k)
-    rows, cols = problem.shape
-    if not 1 <= k <= min(rows, cols):
-        raise ValueError(
-            f"k is {k}, and A is {rows} x {cols}; 1 to {min(rows, cols)} singular values can be "
-            "asked for"
+    with solver_stream(source, None):
+        problem = Problem(source, k)
+        rows, cols = problem.shape
+        if not 1 <= k <= min(rows, cols):
+            raise ValueError(
+                f"k is {k}, and A is {rows} x {cols}; 1 to {min(rows, cols)} singular values can "
+                "be asked for"
+            )
+        result = _core.svds(
+            problem.place,
+            problem.operator_of(problem.a, "A", adjoint=True),
+            k=k,
+            randomized=solver == "randomized",
+            tolerance=float(tol),
+            max_iterations=iterations_of(maxiter),
+            center=center,
+            seed=seed_of(random_state if rng is None else rng),
+            progress=progress_of(callback),
+            **numbers,
         )
-    result = _core.svds(
-        problem.place,
-        problem.operator_of(problem.a, "A", adjoint=True),
-        k=k,
-        randomized=solver == "randomized",
-        tolerance=float(tol),
-        max_iterations=iterations_of(maxiter),
-        center=center,
-        seed=seed_of(random_state if rng is None else rng),
-        progress=progress_of(callback),
-        **numbers,
-    )
-    there = result["converged"]
-    # The randomized method promises no tolerance.
-    if there < k and solver == "golub_kahan" and result["status"] not in ("converged", "stopped"):
-        vectors = problem.columns_of(result["v"], range(there)) if there > 0 else None
-        raise NoConvergence(
-            f"{there} of {k} singular triplets have converged after {result['iterations']} "
-            "iterations; a larger maxiter or a looser tol helps",
-            problem.numbers(result["values"][:there]),
-            vectors,
-        )
-    return result, problem
+        there = result["converged"]
+        # The randomized method promises no tolerance.
+        ended = result["status"] in ("converged", "stopped")
+        if there < k and solver == "golub_kahan" and not ended:
+            vectors = problem.columns_of(result["v"], range(there)) if there > 0 else None
+            raise NoConvergence(
+                f"{there} of {k} singular triplets have converged after {result['iterations']} "
+                "iterations; a larger maxiter or a looser tol helps",
+                problem.numbers(result["values"][:there]),
+                vectors,
+            )
+        return result, problem
