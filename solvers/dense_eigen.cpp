@@ -1,7 +1,5 @@
 #include "solvers/dense_eigen.hpp"
 
-// Small matrices are not worth a team of threads.
-#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
@@ -17,18 +15,6 @@
 namespace lanky::solvers {
 
 namespace {
-
-constexpr char kNoConvergence[] = "the QR iteration of a small eigenproblem did not converge";
-
-/// Of the widest registers that the CPU has.
-template <class W>
-const DenseKernels<W>& dense_kernels() {
-#if LANKY_X86_64
-  static const bool is_wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (is_wide) return avx2::dense_kernels<W>();
-#endif
-  return baseline::dense_kernels<W>();
-}
 
 template <class W>
 using Dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
@@ -48,9 +34,7 @@ SmallMatrix<W> small(const Dense<W>& dense) {
 /// Eigen reads the lower triangle.
 template <class W>
 Spectrum<W> spectrum(const Eigen::SelfAdjointEigenSolver<Dense<W>>& solver) {
-  if (solver.info() != Eigen::Success) {
-    throw Error(ErrorCode::device, kNoConvergence);
-  }
+  if (solver.info() != Eigen::Success) refuse_no_convergence();
   const auto& values = solver.eigenvalues();
   return {{values.data(), values.data() + values.size()}, small<W>(solver.eigenvectors())};
 }
@@ -103,7 +87,7 @@ Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>& h) {
   if (n == 0) return spectrum;
   if (!dense_kernels<W>().self_adjoint(n, h.data(), spectrum.values.data(),
                                        spectrum.vectors.data())) {
-    throw Error(ErrorCode::device, kNoConvergence);
+    refuse_no_convergence();
   }
   return spectrum;
 }

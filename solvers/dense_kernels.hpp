@@ -1,5 +1,5 @@
-// What LOBPCG's host computes in every iteration, once for each instruction set; dense_eigen.cpp
-// takes the processor's at run time. Matrices are by columns and tight.
+// What the host of solvers decomposes again and again, once for each instruction set. Matrices are
+// by columns and tight.
 #pragma once
 
 #include <complex>
@@ -41,7 +41,15 @@ struct DenseKernels {
   void (*gram_with)(const UnmadeBlock<W>& block, W* h);
   /// X [size, cols]: from coefficients for [Q W'] to those for [Q W].
   void (*coefficients_without)(const UnmadeBlock<W>& block, std::int64_t cols, W* x);
+  /// A [n, n] = left diag(values) right^H, values descending; false as above.
+  bool (*svd)(std::int64_t n, const W* a, double* values, W* left, W* right);
 };
+
+[[noreturn]] void refuse_no_convergence();
+
+/// Those of the widest registers that the CPU has.
+template <class W>
+const DenseKernels<W>& dense_kernels();
 
 namespace baseline {
 template <class W>

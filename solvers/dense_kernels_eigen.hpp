@@ -3,10 +3,13 @@
 // wider set is taken for that of a narrower one.
 #pragma once
 
-#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "solvers/dense_kernels.hpp"
 
@@ -87,12 +90,64 @@ void coefficients_without(const UnmadeBlock<W>& block, std::int64_t cols, W* x) 
   all.bottomRows(block.w).noalias() = c.bottomRows(block.w) * of_w;
 }
 
+// Eigen's BDCSVD reads beyond its arrays where singular values are equal (Eigen 3.4.0), and the
+// rotations of its JacobiSVD are slow and add up to hundreds of roundings.
+//
+// With V of A^H A = V diag(s^2) V^H, columns of A V are orthogonal to about u s_1^2, and A V = U R
+// with a nearly diagonal R: |r_ij| is about u s_1^2 / s_i. So the large singular values are
+// accurate. The lower right of R, which belongs to the small ones, is a matrix of its own norm, and
+// is treated the same way.
+template <class W>
+bool svd(std::int64_t n, const W* a, double* values, W* left, W* right) {
+  constexpr double kLarge = 1.0 / 16;  // of a matrix' norm, what is taken from its R
+  constexpr double kNone = 1e-18;      // of the norm of A, what counts as zero
+  Dense<W> rest = ConstMapOf<W>(a, n, n);
+  Dense<W> u = Dense<W>::Identity(n, n);
+  Dense<W> v = u;
+  Eigen::VectorXd found = Eigen::VectorXd::Zero(n);
+  double norm = 0;
+  for (Eigen::Index first = 0; first < n;) {
+    const Eigen::Index size = n - first;
+    const double largest = rest.cwiseAbs().maxCoeff();
+    norm = std::max(norm, largest);
+    if (!(largest > kNone * norm)) break;
+    rest /= largest;  // squares neither overflow nor vanish
+    const Eigen::SelfAdjointEigenSolver<Dense<W>> squares(rest.adjoint() * rest);
+    if (squares.info() != Eigen::Success) return false;
+    const Dense<W> turned = squares.eigenvectors().rowwise().reverse();
+    const Eigen::HouseholderQR<Dense<W>> qr(rest * turned);
+    const Dense<W> r = qr.matrixQR().template triangularView<Eigen::Upper>();
+    u.rightCols(size) = u.rightCols(size) * qr.householderQ();
+    v.rightCols(size) = (v.rightCols(size) * turned).eval();
+    Eigen::Index taken = 0;
+    do {
+      const double value = std::real(r(taken, taken));
+      found(first + taken) = largest * std::abs(value);
+      if (value < 0) u.col(first + taken) *= -1;
+      ++taken;
+    } while (taken < size && std::abs(r(taken, taken)) > kLarge * std::abs(r(0, 0)));
+    rest = largest * r.bottomRightCorner(size - taken, size - taken);
+    first += taken;
+  }
+  std::vector<Eigen::Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Eigen::Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Eigen::Index i, Eigen::Index j) { return found(i) > found(j); });
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const Eigen::Index from = order[static_cast<std::size_t>(j)];
+    values[j] = found(from);
+    MapOf<W>(left, n, n).col(j) = u.col(from);
+    MapOf<W>(right, n, n).col(j) = v.col(from);
+  }
+  return true;
+}
+
 }  // namespace
 
 template <class W>
 const DenseKernels<W>& dense_kernels() {
   static constexpr DenseKernels<W> kKernels{self_adjoint<W>, ritz_step<W>, gram_with<W>,
-                                            coefficients_without<W>};
+                                            coefficients_without<W>, svd<W>};
   return kKernels;
 }
 template const DenseKernels<double>& dense_kernels();

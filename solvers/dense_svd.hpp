@@ -1,5 +1,4 @@
-// Singular values of small matrices on the host, by Eigen (eigen.tuxfamily.org), whose headers stay
-// behind this function.
+// Singular values of small matrices on the host.
 #pragma once
 
 #include <vector>

@@ -74,12 +74,18 @@ void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side
 }
 
 template <class T>
-Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from) {
+Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from,
+                                      Loss* loss) {
   constexpr int kPatience = 3;  // passes that make noise of dependent columns independent
   for (int i = 1; i <= kMostPasses; ++i) {
     from = pass(matrix, blocks, from, report_.data());
     const PassReport report = report_.to_host().front();
-    if (accept(report, matrix, blocks, from)) return from;
+    const double growth = loss == nullptr ? kGrowth : loss->allowed_growth();
+    if (accept(report, matrix, blocks, from, growth)) {
+      if (loss != nullptr) loss->add(report.growth);
+      only_pass_ = i == 1 ? blocks : Blocks{};
+      return from;
+    }
     // Columns of few rows have no noise. A pass leaves a column short whose pivot it has replaced.
     if (report.lifted > 0 && i % kPatience == 0) fill_short(matrix, blocks, from, 0.5);
   }
@@ -90,6 +96,28 @@ Side Orthogonalizer<T>::orthogonalize(MatrixView<T> matrix, const Blocks& blocks
              b_ ? ": B is indefinite, or its rank is less than what is iterated (where A is "
                   "positive definite, the largest mu of B x = mu A x are 1 / lambda)"
                 : ""));
+}
+
+template <class T>
+SmallMatrix<Wide<T>> Orthogonalizer<T>::products() const {
+  const std::int64_t q = only_pass_.q;
+  const std::int64_t w = only_pass_.w;
+  SmallMatrix<Wide<T>> products(w == 0 ? 0 : q + w, w);
+  if (w == 0) return products;
+  const std::vector<T> gram = gram_.to_host();
+  const std::vector<T> coefficients = coefficients_.to_host();
+  const auto at = [w](const std::vector<T>& matrix, std::int64_t i, std::int64_t j) {
+    return static_cast<Wide<T>>(matrix[static_cast<std::size_t>(i * w + j)]);
+  };
+  for (std::int64_t j = 0; j < w; ++j) {
+    for (std::int64_t i = 0; i < q; ++i)
+      products(i, j) = at(gram, i, j);
+    for (std::int64_t i = 0; i < w; ++i) {  // W' = [Q W] C
+      for (std::int64_t row = 0; row < q + w; ++row)
+        products(q + i, j) += conjugate(at(coefficients, row, i)) * at(gram, row, j);
+    }
+  }
+  return products;
 }
 
 template <class T>

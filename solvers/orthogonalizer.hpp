@@ -8,6 +8,8 @@
 //     | W | Q |   |   ->   |   | Q | W |   ->   | W | Q |   |
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <lanky/buffer.hpp>
 #include <lanky/linear_operator.hpp>
@@ -15,7 +17,9 @@
 #include <vector>
 
 #include "solvers/block_work.hpp"
+#include "solvers/number.hpp"
 #include "solvers/products.hpp"
+#include "solvers/small_matrix.hpp"
 
 namespace lanky::solvers {
 
@@ -44,6 +48,23 @@ struct Blocks {
   constexpr std::int64_t q_row(Side side) const noexcept { return side == Side::left ? w : 0; }
 };
 
+/// How far Q^H Q of a basis that grows by blocks W is from the identity, in roundings. A pass by
+/// which the rounding of W grows g times (PassReport::growth) leaves that much, and what Q has lost
+/// times the length of W within Q over that beside it, which is the root of g - 1.
+struct Loss {
+  double limit;
+  double most = 0;
+
+  /// A pass by which rounding grows more is not the last one: g + most (g - 1)^1/2 = limit.
+  double allowed_growth() const {
+    const double root = (std::sqrt(most * most + 4 * (limit - 1)) - most) / 2;
+    return 1 + root * root;
+  }
+  void add(double growth) {
+    most = std::max(most, growth + most * std::sqrt(std::max(0.0, growth - 1)));
+  }
+};
+
 template <class T>
 class Orthogonalizer {
  public:
@@ -67,11 +88,15 @@ class Orthogonalizer {
               BlockWork<T>& work) const;
   /// [q + w, w] by rows, memory of the device.
   T* gram() { return gram_.data(); }
+  /// Of the last orthogonalize(), of W as it was: [Q W']^H W of the W' that it made, [q + w, w]; no
+  /// elements where it took more than a pass. Waits.
+  SmallMatrix<Wide<T>> products() const;
 
   /// Passes until one has found W near orthonormal, and returns on which side W is. Columns that
   /// are zero, or nothing but others, become random. Waits. Throws Error(invalid_argument) where B
-  /// is not positive definite, or elements are NaN or Inf.
-  Side orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from);
+  /// is not positive definite, or elements are NaN or Inf. `loss`: where Q has grown by W of
+  /// before.
+  Side orthogonalize(MatrixView<T> matrix, const Blocks& blocks, Side from, Loss* loss = nullptr);
   /// After `report` of a pass that left W on side `side`, whether W is orthonormal to so much
   /// growth of rounding; fills zero columns, throws as orthogonalize().
   bool accept(const PassReport& report, MatrixView<T> matrix, const Blocks& blocks, Side side,
@@ -99,6 +124,7 @@ class Orthogonalizer {
   Buffer<T> coefficients_;  // [q + w, w]
   Buffer<PassReport> report_;
   Buffer<double> squares_;   // [columns]
+  Blocks only_pass_;         // of an orthogonalize() that took one
   std::uint64_t fills_ = 0;  // random columns so far
 };
 

@@ -4,7 +4,8 @@
 // Orthonormal U [m, c] and V [n, c + w] with A V_c = U B and A^H U = V_c B^H + V_w [0 S]: V_w are
 // the last w columns, S [w, last] stands beside the last block of U. B = P diag(s) Q^H gives the
 // triplets U P, s, V Q, whose residuals |S P_last| need no product. B is U^H (A V), multiplied: no
-// recurrence is trusted, and a restart needs no case of its own.
+// recurrence is trusted, and a restart needs no case of its own. The gram products of passes of
+// orthogonalization are these products, too.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -108,17 +109,17 @@ void GolubKahan<T>::step() {
   const std::int64_t before = u_.size();
   const MatrixView<T> image = spare(work_.a.rows(), w);
   work_.a.apply(work_.stream, v_.columns(before, w), image);
-  u_.append(read_only(image), work_.scale);
-  const SmallMatrix<W> columns = gram_on_host<T>(work_, u_.all(), image);
+  const SmallMatrix<W> columns = u_.append_and_multiply(read_only(image), work_.scale);
   b_ = enlarged(b_, before + w, before + w);
   for (std::int64_t j = 0; j < w; ++j)
     std::copy_n(&columns(0, j), before + w, &b_(0, before + j));
 
   const MatrixView<T> back = spare(work_.a.cols(), w);
   work_.a.apply_adjoint(work_.stream, u_.columns(before, w), back);
-  const MatrixView<T> next = v_.next(w);
-  v_.append(read_only(back), work_.scale);
-  s_ = gram_on_host<T>(work_, next, back);
+  const SmallMatrix<W> of_back = v_.append_and_multiply(read_only(back), work_.scale);
+  s_ = SmallMatrix<W>(w, w);
+  for (std::int64_t j = 0; j < w; ++j)
+    std::copy_n(&of_back(of_back.rows() - w, j), w, &s_(0, j));
 }
 
 /// The triplets of B and their residuals.

@@ -53,22 +53,33 @@ bool SvdWork<T>::report(int iteration, std::int64_t converged, double residual) 
   return !options.progress || options.progress(history.back());
 }
 
+/// What bases may lose, in roundings: a tenth of the residuals that are asked for, and no more than
+/// is seen in triplets, U^H U being the identity to 2e-14 or 2e-6.
+template <class T>
+double most_loss(double tolerance) {
+  constexpr double kLeast = 16;
+  constexpr double kMost = sizeof(RealOf<T>) == sizeof(double) ? 180 : 32;
+  return std::clamp(0.1 * tolerance / unit_roundoff(kDType<T>), kLeast, kMost);
+}
+
 template <class T>
 Basis<T>::Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity, std::int64_t at_once)
-    : work_(*work.work),
+    : work_(work),
       room_(std::min(capacity, at_once)),
       matrix_(work.stream, rows, room_ + capacity, Layout::row, 0, work.options.allocator),
-      orthogonalizer_(work.stream, work_, work.products, LinearOperator<T>(), rows, room_, capacity,
-                      work.options.allocator) {}
+      orthogonalizer_(work.stream, *work.work, work.products, LinearOperator<T>(), rows, room_,
+                      capacity, work.options.allocator),
+      loss_{most_loss<T>(work.tolerance)} {}
 
 template <class T>
 void Basis<T>::append(std::int64_t count) {
   while (count > 0) {
     const std::int64_t width = std::min(count, room_);
     const Blocks blocks{room_, size_, width};
-    if (orthogonalizer_.orthogonalize(matrix_.view(), blocks, Side::right) == Side::left) {
-      work_.combine(1, read_only(columns_of(matrix_.view(), blocks.w_first(Side::left), width)), 0,
-                    next(width));
+    if (orthogonalizer_.orthogonalize(matrix_.view(), blocks, Side::right, &loss_) == Side::left) {
+      work_.work->combine(1,
+                          read_only(columns_of(matrix_.view(), blocks.w_first(Side::left), width)),
+                          0, next(width));
     }
     size_ += width;
     count -= width;
@@ -77,8 +88,20 @@ void Basis<T>::append(std::int64_t count) {
 
 template <class T>
 void Basis<T>::append(MatrixView<const T> x, double scale) {
-  work_.combine(1 / scale, x, 0, next(x.cols));
+  work_.work->combine(1 / scale, x, 0, next(x.cols));
   append(x.cols);
+}
+
+template <class T>
+SmallMatrix<Wide<T>> Basis<T>::append_and_multiply(MatrixView<const T> x, double scale) {
+  append(x, scale);
+  SmallMatrix<Wide<T>> products = orthogonalizer_.products();
+  if (x.cols > room_ || products.cols() == 0) return gram_on_host<T>(work_, read_only(all()), x);
+  for (std::int64_t j = 0; j < products.cols(); ++j) {
+    for (std::int64_t i = 0; i < products.rows(); ++i)
+      products(i, j) *= scale;
+  }
+  return products;
 }
 
 template <class T>
@@ -115,8 +138,7 @@ Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x) {
   Matrix<T> ax(work.stream, work.a.rows(), x.cols, Layout::row, 0, allocator);
   work.a.apply(work.stream, x, ax);
   Basis<T> y(work, work.a.rows(), x.cols);
-  y.append(read_only(ax.view()), work.scale);
-  const auto small = small_svd(gram_on_host<T>(work, y.all(), ax.view()));
+  const auto small = small_svd(y.append_and_multiply(read_only(ax.view()), work.scale));
   Triplets<T> triplets{{small.values.begin(), small.values.begin() + k},
                        Matrix<T>(work.stream, work.a.rows(), k, Layout::row, 0, allocator),
                        Matrix<T>(work.stream, work.a.cols(), k, Layout::row, 0, allocator)};

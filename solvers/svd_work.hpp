@@ -59,7 +59,10 @@ class Basis {
   Basis(SvdWork<T>& work, std::int64_t rows, std::int64_t capacity, std::int64_t at_once = 64);
 
   std::int64_t size() const noexcept { return size_; }
-  void clear() noexcept { size_ = 0; }
+  void clear() noexcept {
+    size_ = 0;
+    loss_.most = 0;
+  }
   MatrixView<T> columns(std::int64_t first, std::int64_t count) {
     return columns_of(matrix_.view(), room_ + first, count);
   }
@@ -71,13 +74,16 @@ class Basis {
   void append(std::int64_t count);
   /// The same with a copy of `x` over a scale.
   void append(MatrixView<const T> x, double scale = 1);
+  /// append(), and all()^H x of what all() is then.
+  SmallMatrix<Wide<T>> append_and_multiply(MatrixView<const T> x, double scale);
 
  private:
-  BlockWork<T>& work_;
+  SvdWork<T>& work_;
   std::int64_t room_;
   Matrix<T> matrix_;  // [rows, room_ + capacity]
   Orthogonalizer<T> orthogonalizer_;
   std::int64_t size_ = 0;
+  Loss loss_;  // of orthogonality
 };
 
 /// C = A^H B on the host.
