@@ -28,7 +28,7 @@ def solver_stream(source: Any, vectors: Any, *others: Any) -> Iterator[None]:
         like = _like(source) if vectors is None else vectors
         library = type(like).__module__.partition(".")[0]
         if library in ("cupy", "cupyx"):
-            apart = _apart_in_cupy(like.device)
+            apart = _apart_in_cupy(like.data.device)  # sparse matrices have none of their own
         elif library == "torch" and like.is_cuda:
             apart = _apart_in_torch(like.device)
     with apart:

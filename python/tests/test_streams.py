@@ -61,6 +61,20 @@ def test_the_default_stream_is_left_for_one_that_graphs_can_capture(gpu_library,
     assert current(gpu_library) == LEGACY
 
 
+def test_matrices_of_the_library(gpu_library):
+    seen = Seen(gpu_library)
+    matrix = path()
+    if gpu_library.name == "cupy":
+        a = pytest.importorskip("cupyx.scipy.sparse").csr_matrix(matrix)
+    else:
+        parts = [gpu_library.array(part) for part in (matrix.indptr, matrix.indices, matrix.data)]
+        a = gpu_library.module.sparse_csr_tensor(*parts, size=matrix.shape)
+    values = lanky.eigsh(a, 2, which="SA", callback=seen)[0]
+    lanky.svds(a, 2, tol=1e-3, callback=seen)
+    assert len(seen.streams) == 1 and LEGACY not in seen.streams
+    assert np.allclose(gpu_library.numpy(values), 0.01, atol=1e-4)
+
+
 def test_a_stream_of_the_caller_stays(gpu_library):
     seen = Seen(gpu_library)
     solve = solvers(gpu_library, path())["cg"]
