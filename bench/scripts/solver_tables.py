@@ -60,11 +60,15 @@ def lobpcg(lines):
     """Microseconds of an iteration beside the same algorithm on the vendor's products."""
     cases = lobpcg_cases(lines)
     text = heading(["Laplacian of", "vectors", "polynomial", "lanky", "cuBLASLt and cuSPARSE", "ratio"])
+    ratios = {}
     for (case, columns, polynomial), of in cases.items():
         if "cublaslt+cusparse" not in of:
             continue
         ours, theirs = of["lanky"], of["cublaslt+cusparse"]
+        ratios.setdefault(columns, []).append(theirs / ours)
         text += row([case, str(columns), polynomial, f"{ours:.0f}", f"{theirs:.0f}", f"{theirs / ours:.2f}"])
+    for columns, of_columns in [*ratios.items(), ("all", sum(ratios.values(), []))]:
+        text += row(["**geometric mean**", str(columns), "", "", "", f"**{geometric_mean(of_columns):.2f}**"])
     return text
 
 
