@@ -93,8 +93,9 @@ Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>& h) {
 }
 
 template <class W>
-void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name) {
-  double largest = 0;
+void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name, double norm) {
+  constexpr double kFarBelow = 0.01;
+  double largest = kFarBelow * norm;
   for (std::int64_t j = 0; j < h.cols(); ++j) {
     for (std::int64_t i = 0; i < h.rows(); ++i) {
       const double size = std::abs(h(i, j));
@@ -163,14 +164,14 @@ void coefficients_without(const SmallMatrix<W>& c, SmallMatrix<W>& x) {
   dense_kernels<W>().coefficients_without({c.rows(), c.cols(), c.data()}, x.cols(), x.data());
 }
 
-#define LANKY_INSTANTIATE(W)                                                           \
-  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                      \
-  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*);        \
-  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&, \
-                                         const SmallMatrix<W>&);                       \
-  template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, EigenEnd,           \
-                                 const std::vector<std::int32_t>&);                    \
-  template void gram_with(const SmallMatrix<W>&, SmallMatrix<W>&);                     \
+#define LANKY_INSTANTIATE(W)                                                            \
+  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                       \
+  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*, double); \
+  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&,  \
+                                         const SmallMatrix<W>&);                        \
+  template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, EigenEnd,            \
+                                 const std::vector<std::int32_t>&);                     \
+  template void gram_with(const SmallMatrix<W>&, SmallMatrix<W>&);                      \
   template void coefficients_without(const SmallMatrix<W>&, SmallMatrix<W>&);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(std::complex<double>)

@@ -27,9 +27,10 @@ Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
                               const SmallMatrix<W>& y);
 
 /// Throws Error(invalid_argument), with the elements, where H differs from its adjoint by more than
-/// the root of the roundoff, or has NaN or Inf. `name` is that of the operator.
+/// the root of the roundoff, or has NaN or Inf. `name` is that of the operator, and `norm` its
+/// norm, as far as that is known: elements far below it are rounding.
 template <class W>
-void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name);
+void check_self_adjoint(const SmallMatrix<W>& h, double roundoff, const char* name, double norm);
 
 /// Coefficients of the next X and P of LOBPCG, from the spectrum of S^H A S of its basis
 /// S = [X P W].

@@ -40,7 +40,7 @@ SmallMatrix<Wide<T>> matrix_of(const Stream& stream, const LinearOperator<T>& op
   x.buffer().copy_from(identity);
   op.apply(stream, x, y);
   SmallMatrix<Wide<T>> matrix = to_small<T>(y.buffer().to_host(), n);
-  check_self_adjoint(matrix, unit_roundoff(kDType<T>), name);
+  check_self_adjoint(matrix, unit_roundoff(kDType<T>), name, 0);
   return matrix;
 }
 
@@ -99,8 +99,10 @@ EigenResult<T> dense_solution(const Stream& stream, const EigenProblem<T>& probl
   const double norm = problem.b
                           ? largest_row_sum(a)
                           : std::max(std::abs(all.values.front()), std::abs(all.values.back()));
-  EigenResult<T> result =
-      make_result<T>(stream, problem, options, *work, values, read_only(vectors.view()), norm);
+  Products<T> products(stream, options.allocator);
+  Constraints<T> constraints(stream, problem, *work, products, options.k, options.allocator);
+  EigenResult<T> result = make_result<T>(stream, problem, options, *work, constraints, values,
+                                         read_only(vectors.view()), norm);
   result.status = result.converged == options.k ? SolverStatus::converged : SolverStatus::stagnated;
   return result;
 }

@@ -20,8 +20,8 @@ double tolerance_of(const EigenOptions& options) {
 template <class T>
 EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
                            const EigenOptions& options, BlockWork<T>& work,
-                           const std::vector<double>& values, MatrixView<const T> vectors,
-                           double norm) {
+                           Constraints<T>& constraints, const std::vector<double>& values,
+                           MatrixView<const T> vectors, double norm) {
   const std::int64_t n = vectors.rows;
   const std::int64_t k = vectors.cols;
   EigenResult<T> result(stream, n, k, options.allocator);
@@ -32,6 +32,7 @@ EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
   work.combine(1, vectors, 0, x);
   Matrix<T> ax(stream, n, k, Layout::row, 0, options.allocator);
   problem.a.apply(stream, x, ax);
+  constraints.project(ax.view());
   Matrix<T> bx(stream, problem.b ? n : 0, k, Layout::row, 0, options.allocator);
   if (problem.b) problem.b.apply(stream, x, bx);
   auto theta = Buffer<double>::from(stream, result.values, options.allocator);
@@ -65,7 +66,7 @@ EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
 #define LANKY_INSTANTIATE(T)                                                                      \
   template double tolerance_of<T>(const EigenOptions&);                                           \
   template EigenResult<T> make_result(const Stream&, const EigenProblem<T>&, const EigenOptions&, \
-                                      BlockWork<T>&, const std::vector<double>&,                  \
+                                      BlockWork<T>&, Constraints<T>&, const std::vector<double>&, \
                                       MatrixView<const T>, double);
 LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "solvers/block_work.hpp"
+#include "solvers/constraints.hpp"
 
 namespace lanky::solvers {
 
@@ -16,8 +17,8 @@ double tolerance_of(const EigenOptions& options);
 template <class T>
 EigenResult<T> make_result(const Stream& stream, const EigenProblem<T>& problem,
                            const EigenOptions& options, BlockWork<T>& work,
-                           const std::vector<double>& values, MatrixView<const T> vectors,
-                           double norm);
+                           Constraints<T>& constraints, const std::vector<double>& values,
+                           MatrixView<const T> vectors, double norm);
 
 /// Roundings of A x, in units of |A| |x|, that a residual is allowed.
 inline constexpr double kRoundings = 16;

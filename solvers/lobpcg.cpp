@@ -20,6 +20,7 @@
 #include "core/text.hpp"
 #include "solvers/block_work.hpp"
 #include "solvers/chebyshev.hpp"
+#include "solvers/constraints.hpp"
 #include "solvers/dense_eigen.hpp"
 #include "solvers/dense_solution.hpp"
 #include "solvers/eigen_result.hpp"
@@ -168,6 +169,7 @@ class Lobpcg {
   void take_turn_left();
   bool turn_at_once();
   MatrixView<T> residuals_for(MatrixView<T> w);
+  void multiply_by_a(MatrixView<const T> x, MatrixView<T> ax);
   void multiply();
   void tell_host();
   void give_work();
@@ -223,6 +225,7 @@ class Lobpcg {
   bool by_vendor_;
   Products<T> products_;
   Orthogonalizer<T> orthogonalizer_;
+  Constraints<T> constraints_;
   Beside<T> beside_;
   Matrix<T> s_[2];   // [n, 4 b + c]: the basis, and the next one
   Matrix<T> as_[2];  // [n, 3 b]: A X, A P, A W
@@ -255,6 +258,7 @@ class Lobpcg {
   std::vector<double> scales_;        // |B x| / |x|
   std::vector<std::int32_t> active_;  // columns of X that have a W
   SmallMatrix<W> p_gram_;             // P^H A P
+  double seen_norm_;                  // of A
   double norm_;
   double b_norm_ = 0;  // the largest |B x| / |x| so far
   double far_ = 0;     // a bound of the spectrum at the end that is not wanted
@@ -308,6 +312,7 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       products_(stream, options.allocator, by_vendor),
       orthogonalizer_(stream, *work_, products_, problem.b, n_, 2 * block, at_.c + 3 * block,
                       options.allocator),
+      constraints_(stream, problem, *work_, products_, 2 * block, options.allocator),
       beside_(stream, block),
       s_{Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator),
          Matrix<T>(stream, n_, at_.all(), Layout::row, 0, options.allocator)},
@@ -328,22 +333,15 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
       theta_(static_cast<std::size_t>(block)),
       residuals_(theta_.size(), std::numeric_limits<double>::infinity()),
       scales_(theta_.size(), 1),
+      seen_norm_(norm),
       norm_(problem.b ? norm : 0) {}
 
-/// Y orthonormal, X from the caller's vectors and random ones.
+/// X from the caller's vectors and random ones.
 template <class T>
 void Lobpcg<T>::start() {
-  if (at_.c > 0) {
-    Matrix<T> y(stream_, n_, 2 * at_.c, Layout::row, 0, options_.allocator);
-    work_->combine(1, problem_.constraints, 0, columns_of(y.view(), 0, at_.c));
-    Orthogonalizer<T> alone(stream_, *work_, products_, problem_.b, n_, at_.c, 0,
-                            options_.allocator);
-    const Blocks blocks{at_.c, 0, at_.c};
-    const Side side = alone.orthogonalize(y.view(), blocks, Side::left);
-    for (Matrix<T>& basis : s_) {
-      work_->combine(1, read_only(columns_of(y.view(), blocks.w_first(side), at_.c)), 0,
-                     columns_of(basis.view(), at_.y_first(), at_.c));
-    }
+  for (Matrix<T>& basis : s_) {
+    if (at_.c == 0) break;
+    work_->combine(1, constraints_.y(), 0, columns_of(basis.view(), at_.y_first(), at_.c));
   }
   const std::int64_t given = std::min(problem_.start.cols, at_.b);
   if (given > 0) {
@@ -391,12 +389,16 @@ void Lobpcg<T>::refresh() {
   }
   const MatrixView<T> basis = columns_of(s(), at_.x_first(), blocks.w);
   const MatrixView<T> product = columns_of(as(), 0, blocks.w);
-  problem_.a.apply(stream_, basis, product);
+  multiply_by_a(basis, product);
+  if (problem_.b) work_->dots(read_only(x()), read_only(x()), told_at<double>(told_.lengths));
   products_.gram(read_only(basis), read_only(product),
                  {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
   const SmallMatrix<W> h = read_matrix(told_.gram, blocks.w, blocks.w);
-  check_self_adjoint(h, roundoff_, "A");
+  double square = 1;  // the largest |x|^2
+  for (std::int64_t j = 0; problem_.b && j < at_.b; ++j)
+    square = std::max(square, told_mirror_.on_host<double>(told_.lengths)[j]);
+  check_self_adjoint(h, roundoff_, "A", square * std::max(norm_, seen_norm_));
   rotate(h);
   since_refresh_ = 0;
 }
@@ -588,9 +590,16 @@ void Lobpcg<T>::tell_polynomial(const Spectrum<W>& all) {
   said[steps.size()] = longest > 0 ? 1 / longest : 1;
 }
 
+/// A X, as constraints leave it.
+template <class T>
+void Lobpcg<T>::multiply_by_a(MatrixView<const T> x, MatrixView<T> ax) {
+  problem_.a.apply(stream_, x, ax);
+  constraints_.project(ax);
+}
+
 template <class T>
 void Lobpcg<T>::multiply() {
-  problem_.a.apply(stream_, w(), aw());
+  multiply_by_a(w(), aw());
   const Blocks blocks = at_.blocks();
   products_.gram(read_only(columns_of(s(), blocks.first(at_.side), blocks.all())), read_only(aw()),
                  {told_at<T>(told_.gram), blocks.all(), at_.w, Layout::row});
@@ -807,7 +816,7 @@ EigenResult<T> Lobpcg<T>::run() {
       iterate();
     if (since_refresh_ > 0) refresh();  // lengths have drifted by roundings
     take_turn_left();
-    return make_result<T>(stream_, problem_, options_, *work_, theta_,
+    return make_result<T>(stream_, problem_, options_, *work_, constraints_, theta_,
                           read_only(columns_of(x(), 0, k_)), norm_);
   };
   EigenResult<T> result = solve();

@@ -399,6 +399,65 @@ EXECUTOR_TEST(Eigensolver, ConstraintsAndStart) {
   }
 }
 
+/// A constraint that is no eigenvector: what is left of the plane of the first two coordinates is
+/// one vector, whose Rayleigh quotient is an eigenvalue.
+EXECUTOR_TEST(Eigensolver, ConstraintsNeedNotBeEigenvectors) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  for (const std::int64_t n : {12, 300}) {  // dense, and iterated
+    std::vector<double> numbers;
+    std::vector<double> masses(static_cast<std::size_t>(n), 1);
+    for (std::int64_t i = 1; i <= n; ++i)
+      numbers.push_back(static_cast<double>(i));
+    masses[1] = 3;
+    const CsrMatrix<T> a = diagonal<T>(numbers);
+    const CsrMatrix<T> b = diagonal<T>(masses);
+    Matrix<T> y(stream, n, 1, Layout::row);
+    std::vector<T> given(static_cast<std::size_t>(n));
+    given[0] = given[1] = element<T>(1, 0);
+    y.buffer().copy_from(given);
+    for (const bool pencil : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << n << " rows, with B: " << pencil);
+      EigenProblem<T> problem{.a = make_operator(stream, a.view(), 8)};
+      if (pencil) problem.b = make_operator(stream, b.view(), 8);
+      problem.constraints = y.view();
+      EigenOptions options;
+      options.k = 3;
+      const EigenResult<T> result = lobpcg(stream, problem, options);
+      EXPECT_EQ(result.status, SolverStatus::converged);
+      EXPECT_EQ(result.converged, 3);
+      // x = (1, -1), and with B (3, -1): (9 + 2) / (9 + 3).
+      expect_values(result, {pencil ? 11.0 / 12 : 1.5, 3, 4}, EigenEnd::smallest,
+                    kDouble<T> ? 1e-9 : 1e-4);
+    }
+  }
+}
+
+/// Where all of X is in the null space of A, X^H A X is nothing but rounding.
+EXECUTOR_TEST(Eigensolver, NullSpacesLargerThanTheBlock) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  constexpr std::int64_t kPart = 5;  // rows of a component
+  constexpr std::int64_t kRows = 400;
+  const CsrMatrix<T> a = matrix<T>(kRows, 1, [](std::int64_t i, std::int64_t j) {
+    if (i / kPart != j / kPart) return T{};
+    const bool ends = i % kPart == 0 || i % kPart == kPart - 1;
+    return element<T>(i == j ? (ends ? 1.1 : 2.2) : -1.1, 0);
+  });
+  const CsrMatrix<T> b = random_band<T>(kRows, 1, 21, 4);
+  for (const bool pencil : {false, true}) {
+    SCOPED_TRACE(::testing::Message() << "with B: " << pencil);
+    EigenProblem<T> problem{.a = make_operator(stream, a.view(), 12)};
+    if (pencil) problem.b = make_operator(stream, b.view(), 12);
+    EigenOptions options;
+    options.k = 10;
+    const EigenResult<T> result = lobpcg(stream, problem, options);
+    EXPECT_EQ(result.converged, 10);
+    for (const double value : result.values)
+      EXPECT_NEAR(value, 0, kDouble<T> ? 1e-12 : 1e-5);
+  }
+}
+
 /// The scale of B changes Ritz values, and nothing else; tiny eigenvalues take long to fall.
 EXECUTOR_TEST(Eigensolver, ScaledPencilAndSlowFall) {
   using T = typename TypeParam::Element;

@@ -53,7 +53,8 @@ struct EigenProblem {
   /// Near the inverse of A (of A - sigma B for the eigenvalues near sigma), positive definite;
   /// none: the identity.
   LinearOperator<T> preconditioner = {};
-  /// [n, c]: eigenpairs are sought among vectors that are B-orthogonal to these columns.
+  /// Y [n, c]: eigenpairs are sought among vectors that are B-orthogonal to these columns, which
+  /// need not be eigenvectors: A x = lambda B x + B Y mu.
   MatrixView<const T> constraints = {};
   /// [n, any]: first approximations of eigenvectors, in no order, however dependent; random ones
   /// are added.
@@ -73,13 +74,15 @@ struct EigenResult {
 
   SolverStatus status = SolverStatus::converged;
   int iterations = 0;
-  std::int64_t converged = 0;     // of the k, counted from the end
-  std::vector<double> values;     // [k], ascending for the smallest, descending for the largest
-  Matrix<T> vectors;              // [n, k] by rows, B-orthonormal
-  std::vector<double> residuals;  // [k] |A x - lambda B x| / |x|, computed anew at the end
-  /// [k]: without B, A has an eigenvalue no farther than this from each value: the residual and
-  /// what rounding may hide of it (Parlett, The Symmetric Eigenvalue Problem, theorem 4.5.1). With
-  /// B, the distance is measured in the norm of B^-1, and this is infinite.
+  std::int64_t converged = 0;  // of the k, counted from the end
+  std::vector<double> values;  // [k], ascending for the smallest, descending for the largest
+  Matrix<T> vectors;           // [n, k] by rows, B-orthonormal
+  /// [k] |A x - lambda B x - B Y mu| / |x|, computed anew at the end.
+  std::vector<double> residuals;
+  /// [k]: without B, A has an eigenvalue (among the vectors that constraints leave) no farther than
+  /// this from each value: the residual and what rounding may hide of it (Parlett, The Symmetric
+  /// Eigenvalue Problem, theorem 4.5.1). With B, the distance is measured in the norm of B^-1, and
+  /// this is infinite.
   std::vector<double> bounds;
   double norm = 0;  // |A| as far as it was seen: the largest |Ritz value|; with B, |A x| / |x|
   std::vector<SolverProgress> history;  // an entry an iteration

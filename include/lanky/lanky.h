@@ -784,7 +784,8 @@ typedef struct lanky_eigen_problem {
   const lanky_linear_operator* b; /* NULL, the identity; positive definite */
   /* NULL, the identity; near the inverse of A, positive definite */
   const lanky_linear_operator* preconditioner;
-  /* NULL; [n, c] by rows: eigenpairs are sought among vectors B-orthogonal to these columns */
+  /* NULL; [n, c] by rows: eigenpairs are sought among vectors B-orthogonal to these columns, which
+   * need not be eigenvectors */
   const lanky_matrix_view* constraints;
   /* NULL; [n, any] by rows: first approximations of eigenvectors, in no order */
   const lanky_matrix_view* start;

@@ -369,7 +369,7 @@ def lobpcg(
 
     `A`, `B` and `M` may also be functions of X. `M` is the preconditioner: near the inverse of A,
     an operator, or "jacobi" or "block_jacobi". Eigenpairs are sought among vectors that are
-    B-orthogonal to the columns of `Y`.
+    B-orthogonal to the columns of `Y`, which need not be eigenvectors.
 
     `tol` and `maxiter` are those of `lanky.eigsh()`: SciPy's tolerance is absolute, and it ends
     after 20 iterations. `polynomial_degree` and `mixed_precision` are as there. A UserWarning says
