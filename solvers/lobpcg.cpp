@@ -74,7 +74,7 @@ struct Told {
   std::int64_t lengths;  // [b] doubles, |x|^2
   std::int64_t masses;   // [b] doubles, |B x|^2
   std::int64_t reports;  // [kPasses]
-  std::int64_t pass;     // coefficients of the pass that leaves W, elements
+  std::int64_t pass;     // coefficients of the last pass without constraints, elements
   std::int64_t gram;     // of the basis with A W, elements
   std::int64_t bytes;
 };
@@ -109,6 +109,20 @@ Said places_said(const Places& at, int degree) {
   said.product = said.basis + aligned((at.c + 3 * at.b) * 2 * at.b * std::int64_t{sizeof(T)});
   said.bytes = said.product + 3 * at.b * 2 * at.b * std::int64_t{sizeof(T)};
   return said;
+}
+
+/// The length of W within Q over that beside it, the largest of all columns, by the coefficients
+/// [q + w, w] that make W orthonormal beside Q.
+template <class W>
+double within(const SmallMatrix<W>& coefficients) {
+  double largest = 0;
+  for (std::int64_t j = 0; j < coefficients.cols(); ++j) {
+    double square = 0;
+    for (std::int64_t i = 0; i < coefficients.rows() - coefficients.cols(); ++i)
+      square += std::norm(coefficients(i, j));
+    largest = std::max(largest, square);
+  }
+  return std::sqrt(largest);
 }
 
 /// A second stream, for what only the host waits for.
@@ -182,15 +196,15 @@ class Lobpcg {
   void read_report();
   SmallMatrix<W> read_matrix(std::int64_t place, std::int64_t rows, std::int64_t cols) const;
   SmallMatrix<W> basis_gram() const;
-  SmallMatrix<W> pass_left() const;
+  SmallMatrix<W> read_pass() const;
   void choose_active();
   /// Whether the gram matrix of W's first pass is known as soon as its residuals are.
-  bool turn_has_gram() const {
-    return !problem_.preconditioner && polynomial_ == nullptr && at_.c == 0;
-  }
+  bool turn_has_gram() const { return !problem_.preconditioner && !has_polynomial() && at_.c == 0; }
   /// Whether the last pass leaves W as it is, and its coefficients are multiplied into all that the
-  /// host finds. A Y is not known, which those of constraints would need.
-  bool leaves_w() const { return at_.c == 0; }
+  /// host finds. A Y is not known, which those of constraints would need; and the products with A
+  /// of X and P, which hold roundings of many updates, are not to be multiplied by much.
+  bool leaves_w() const { return at_.c == 0 && (passes_ == kPasses || is_apart_); }
+  bool has_polynomial() const { return polynomial_ != nullptr && !is_spent_; }
   int passes_made() const { return leaves_w() ? passes_ - 1 : passes_; }
   double target(std::size_t j) const {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
@@ -211,6 +225,9 @@ class Lobpcg {
   /// the square of W's part there. Bases that grow by what is multiplied with them need less.
   static constexpr double kGrowth = 16;
   static constexpr int kRefresh = 40;  // iterations after which A X is computed anew
+  /// The length of W within X and P, over that beside them, with which it may be left: from refresh
+  /// to refresh the roundings of A X and A P become 11 times as large.
+  static constexpr double kApart = 1.0 / 16;
 
   Stream stream_;
   const EigenProblem<T>& problem_;
@@ -249,7 +266,8 @@ class Lobpcg {
     std::int64_t first = 0;
   };
   Turn turn_{};
-  using WorkKey = std::tuple<int, int, Side, std::int64_t, std::int64_t, std::int64_t, std::size_t>;
+  using WorkKey =
+      std::tuple<int, int, bool, bool, Side, std::int64_t, std::int64_t, std::int64_t, std::size_t>;
   std::map<WorkKey, std::optional<runtime::Graph>> graphs_;
   bool capturable_;
 
@@ -262,7 +280,9 @@ class Lobpcg {
   double norm_;
   double b_norm_ = 0;  // the largest |B x| / |x| so far
   double far_ = 0;     // a bound of the spectrum at the end that is not wanted
-  int passes_ = 2;
+  int passes_ = kPasses;
+  bool is_spent_ = false;  // the polynomial, until the next refresh
+  bool is_apart_ = false;  // W of the last iteration, of its only pass
   int iteration_ = 0;
   int since_refresh_ = 0;
   /// The last iteration that was better than those before.
@@ -400,6 +420,7 @@ void Lobpcg<T>::refresh() {
     square = std::max(square, told_mirror_.on_host<double>(told_.lengths)[j]);
   check_self_adjoint(h, roundoff_, "A", square * std::max(norm_, seen_norm_));
   rotate(h);
+  is_spent_ = false;
   since_refresh_ = 0;
 }
 
@@ -512,7 +533,7 @@ void Lobpcg<T>::take_turn_left() {
 template <class T>
 MatrixView<T> Lobpcg<T>::residuals_for(MatrixView<T> w) {
   if (problem_.preconditioner) return columns_of(rest_.view(), 0, w.cols);
-  return polynomial_ != nullptr ? polynomial_->residuals(w) : w;
+  return has_polynomial() ? polynomial_->residuals(w) : w;
 }
 
 /// take_turn() and find_residuals() in one pass over the basis, where the device has a kernel for
@@ -568,7 +589,7 @@ template <class T>
 void Lobpcg<T>::precondition() {
   if (problem_.preconditioner)
     problem_.preconditioner.apply(stream_, read_only(residuals_for(w())), w());
-  if (polynomial_ != nullptr) {
+  if (has_polynomial()) {
     polynomial_->apply(said_mirror_.on_device<const double>(said_.steps), w());
   }
 }
@@ -628,7 +649,8 @@ void Lobpcg<T>::give_work() {
   const int made = passes_made();
   for (int pass = 0; pass < made; ++pass) {
     at_.side =
-        orthogonalizer_.pass(s(), at_.blocks(), at_.side, report(pass), has_gram && pass == 0);
+        orthogonalizer_.pass(s(), at_.blocks(), at_.side, report(pass), has_gram && pass == 0,
+                             at_.c == 0 ? told_at<T>(told_.pass) : nullptr);
   }
   if (leaves_w()) {
     if (!has_gram || made > 0) orthogonalizer_.multiply(s(), at_.blocks(), at_.side);
@@ -648,7 +670,8 @@ void Lobpcg<T>::give_work() {
 /// The work of an iteration, by a CUDA graph where the same work was done before.
 template <class T>
 void Lobpcg<T>::work() {
-  const WorkKey key{now_, passes_, at_.side, at_.p, turn_.rows, turn_.cols, active_.size()};
+  const WorkKey key{now_,  passes_,    leaves_w(), has_polynomial(), at_.side,
+                    at_.p, turn_.rows, turn_.cols, active_.size()};
   const auto known = graphs_.find(key);
   if (known == graphs_.end()) {
     give_work();
@@ -694,16 +717,21 @@ void Lobpcg<T>::iterate() {
 
   const PassReport first = told_mirror_.on_host<PassReport>(told_.reports)[0];
   const PassReport last = told_mirror_.on_host<PassReport>(told_.reports)[passes_ - 1];
-  SmallMatrix<W> unmade;  // of W
-  if (!orthogonalizer_.accept(last, s(), at_.blocks(), at_.side, kGrowth)) {
+  const bool is_accepted = orthogonalizer_.accept(last, s(), at_.blocks(), at_.side, kGrowth);
+  SmallMatrix<W> pass;
+  if (is_accepted && at_.c == 0) pass = read_pass();
+  const SmallMatrix<W> unmade = leaves_w() ? pass : SmallMatrix<W>();
+  is_apart_ = passes_ == 1 && pass.cols() > 0 && within(pass) < kApart;
+  if (!is_accepted) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
     multiply();
     tell_host();
     stream_.synchronize();
-  } else if (leaves_w()) {
-    unmade = pass_left();
   }
-  passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : 2;
+  // Little of the polynomial's W is left beside X and P where few eigenvalues are, or a cluster is
+  // larger than the block: what noise there is brings errors back. Residuals are W then.
+  if (first.growth * std::sqrt(roundoff_) > 1) is_spent_ = true;
+  passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : kPasses;
   SmallMatrix<W> h = basis_gram();
   if (unmade.cols() > 0) gram_with(unmade, h);
   rotate(h, unmade);
@@ -734,17 +762,18 @@ SmallMatrix<Wide<T>> Lobpcg<T>::basis_gram() const {
   return h;
 }
 
-/// The coefficients of the pass that has left W, for [X P W].
+/// The coefficients of the last pass, for [X P W].
 template <class T>
-SmallMatrix<Wide<T>> Lobpcg<T>::pass_left() const {
+SmallMatrix<Wide<T>> Lobpcg<T>::read_pass() const {
   const Blocks blocks = at_.blocks();
+  const Side side = leaves_w() ? at_.side : other(at_.side);  // of W before
   const SmallMatrix<W> told = read_matrix(told_.pass, blocks.all(), at_.w);
   SmallMatrix<W> pass(blocks.all(), at_.w);
   for (std::int64_t j = 0; j < at_.w; ++j) {
     for (std::int64_t i = 0; i < blocks.q; ++i)
-      pass(i, j) = told(blocks.q_row(at_.side) + i, j);
+      pass(i, j) = told(blocks.q_row(side) + i, j);
     for (std::int64_t i = 0; i < at_.w; ++i)
-      pass(blocks.q + i, j) = told(blocks.w_row(at_.side) + i, j);
+      pass(blocks.q + i, j) = told(blocks.w_row(side) + i, j);
   }
   return pass;
 }

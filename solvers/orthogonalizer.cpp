@@ -34,7 +34,7 @@ void Orthogonalizer<T>::multiply(MatrixView<T> matrix, const Blocks& blocks, Sid
     b_.apply(stream_, w, bw);
     w = bw;
   }
-  products_.gram(both, w, square(gram_, blocks));
+  products_.gram(both, w, square(gram_.data(), blocks));
 }
 
 template <class T>
@@ -54,11 +54,12 @@ void Orthogonalizer<T>::factor(const Blocks& blocks, Side side, PassReport* repo
 
 template <class T>
 Side Orthogonalizer<T>::pass(MatrixView<T> matrix, const Blocks& blocks, Side from,
-                             PassReport* report, bool has_gram) {
+                             PassReport* report, bool has_gram, T* coefficients) {
+  if (coefficients == nullptr) coefficients = coefficients_.data();
   if (!has_gram) multiply(matrix, blocks, from);
-  factor(blocks, from, report, coefficients_.data(), work_);
+  factor(blocks, from, report, coefficients, work_);
   products_.update(columns_of(matrix, blocks.first(from), blocks.all()),
-                   square(coefficients_, blocks),
+                   read_only(square(coefficients, blocks)),
                    columns_of(matrix, blocks.w_first(other(from)), blocks.w));
   return other(from);
 }
@@ -69,7 +70,7 @@ void Orthogonalizer<T>::pass_to(MatrixView<T> matrix, const Blocks& blocks, Side
   multiply(matrix, blocks, side);
   factor(blocks, side, report, coefficients_.data(), work_);
   products_.update(columns_of(matrix, blocks.first(side), blocks.all()),
-                   square(coefficients_, blocks),
+                   square(coefficients_.data(), blocks),
                    columns_of(target, blocks.w_first(side), blocks.w));
 }
 

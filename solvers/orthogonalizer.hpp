@@ -73,10 +73,11 @@ class Orthogonalizer {
                  const LinearOperator<T>& b, std::int64_t rows, std::int64_t columns,
                  std::int64_t beside, Allocator* allocator);
 
-  /// W of `from` to the side that it returns; `report` is memory of the device. Waits for nothing.
-  /// `has_gram`: gram() holds [Q W]^H W already.
+  /// W of `from` to the side that it returns; `report` is memory of the device, as `coefficients`
+  /// are, [q + w, w] by rows, or null. Waits for nothing. `has_gram`: gram() holds [Q W]^H W
+  /// already.
   Side pass(MatrixView<T> matrix, const Blocks& blocks, Side from, PassReport* report,
-            bool has_gram = false);
+            bool has_gram = false, T* coefficients = nullptr);
   /// The same, from `matrix` to `target`, where W stands in the same place.
   void pass_to(MatrixView<T> matrix, const Blocks& blocks, Side side, MatrixView<T> target,
                PassReport* report);
@@ -111,8 +112,8 @@ class Orthogonalizer {
  private:
   /// Makes columns of W random whose squared lengths are no more than `square`.
   void fill_short(MatrixView<T> matrix, const Blocks& blocks, Side side, double square);
-  MatrixView<T> square(Buffer<T>& buffer, const Blocks& blocks) {
-    return {buffer.data(), blocks.all(), blocks.w, blocks.w, Layout::row};
+  static MatrixView<T> square(T* data, const Blocks& blocks) {
+    return {data, blocks.all(), blocks.w, blocks.w, Layout::row};
   }
 
   Stream stream_;

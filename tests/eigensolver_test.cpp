@@ -458,6 +458,41 @@ EXECUTOR_TEST(Eigensolver, NullSpacesLargerThanTheBlock) {
   }
 }
 
+/// A graph of many small components has few eigenvalues, most of them 0: what the polynomial makes
+/// of residuals is soon in the space of X and P.
+EXECUTOR_TEST(Eigensolver, FewEigenvaluesOfManyCopies) {
+  using T = typename TypeParam::Element;
+  const Stream stream(device);
+  std::vector<std::int64_t> component;  // of each row; components are paths of 1 to 4 rows
+  for (std::int64_t c = 0; component.size() < 140; ++c)
+    component.insert(component.end(), static_cast<std::size_t>(c % 5 == 0 ? 1 + c / 5 % 4 : 1), c);
+  const auto n = static_cast<std::int64_t>(component.size());
+  const auto joined = [&](std::int64_t i, std::int64_t j) {
+    return i >= 0 && j < n &&
+           component[static_cast<std::size_t>(i)] == component[static_cast<std::size_t>(j)];
+  };
+  const CsrMatrix<T> a = matrix<T>(n, 1, [&](std::int64_t i, std::int64_t j) {
+    if (i == j) return element<T>((joined(i - 1, i) ? 1 : 0) + (joined(i, i + 1) ? 1 : 0), 0);
+    return element<T>(joined(std::min(i, j), std::max(i, j)) ? -1 : 0, 0);
+  });
+  const std::vector<double> known = dense_values(a);
+  for (const EigenEnd end : {EigenEnd::smallest, EigenEnd::largest}) {
+    for (const int degree : {-1, 0, 1, 4, 8}) {
+      SCOPED_TRACE(::testing::Message() << degree << " steps, end " << static_cast<int>(end));
+      EigenOptions options;
+      options.k = 9;
+      options.end = end;
+      options.polynomial_degree = degree;
+      const EigenProblem<T> problem{.a = make_operator(stream, a.view(), 12)};
+      const EigenResult<T> result = lobpcg(stream, problem, options);
+      EXPECT_EQ(result.status, SolverStatus::converged);
+      EXPECT_LT(result.iterations, 400);
+      expect_values(result, known, end, kDouble<T> ? 1e-9 : 1e-4);
+      expect_pairs(result, {.a = &a}, end);
+    }
+  }
+}
+
 /// The scale of B changes Ritz values, and nothing else; tiny eigenvalues take long to fall.
 EXECUTOR_TEST(Eigensolver, ScaledPencilAndSlowFall) {
   using T = typename TypeParam::Element;
