@@ -204,7 +204,7 @@ class Lobpcg {
   /// host finds. A Y is not known, which those of constraints would need; and the products with A
   /// of X and P, which hold roundings of many updates, are not to be multiplied by much.
   bool leaves_w() const { return at_.c == 0 && (passes_ == kPasses || is_apart_); }
-  bool has_polynomial() const { return polynomial_ != nullptr && !is_spent_; }
+  bool has_polynomial() const { return polynomial_ != nullptr && iteration_ >= polynomial_from_; }
   int passes_made() const { return leaves_w() ? passes_ - 1 : passes_; }
   double target(std::size_t j) const {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
@@ -225,6 +225,7 @@ class Lobpcg {
   /// the square of W's part there. Bases that grow by what is multiplied with them need less.
   static constexpr double kGrowth = 16;
   static constexpr int kRefresh = 40;  // iterations after which A X is computed anew
+  static constexpr int kLongestPause = 10'000;
   /// The length of W within X and P, over that beside them, with which it may be left: from refresh
   /// to refresh the roundings of A X and A P become 11 times as large.
   static constexpr double kApart = 1.0 / 16;
@@ -281,9 +282,10 @@ class Lobpcg {
   double b_norm_ = 0;  // the largest |B x| / |x| so far
   double far_ = 0;     // a bound of the spectrum at the end that is not wanted
   int passes_ = kPasses;
-  bool is_spent_ = false;  // the polynomial, until the next refresh
   bool is_apart_ = false;  // W of the last iteration, of its only pass
   int iteration_ = 0;
+  int polynomial_from_ = 0;  // the iteration
+  int pause_ = kRefresh;     // of the polynomial
   int since_refresh_ = 0;
   /// The last iteration that was better than those before.
   struct Best {
@@ -420,7 +422,6 @@ void Lobpcg<T>::refresh() {
     square = std::max(square, told_mirror_.on_host<double>(told_.lengths)[j]);
   check_self_adjoint(h, roundoff_, "A", square * std::max(norm_, seen_norm_));
   rotate(h);
-  is_spent_ = false;
   since_refresh_ = 0;
 }
 
@@ -695,6 +696,7 @@ void Lobpcg<T>::work() {
 
 template <class T>
 void Lobpcg<T>::iterate() {
+  const bool by_polynomial = has_polynomial();
   work();
   stream_.synchronize();
   const auto told = [&](std::int64_t place) { return told_mirror_.on_host<double>(place); };
@@ -729,8 +731,11 @@ void Lobpcg<T>::iterate() {
     stream_.synchronize();
   }
   // Little of the polynomial's W is left beside X and P where few eigenvalues are, or a cluster is
-  // larger than the block: what noise there is brings errors back. Residuals are W then.
-  if (first.growth * std::sqrt(roundoff_) > 1) is_spent_ = true;
+  // larger than the block: what noise there is brings errors back. Residuals are W for a while.
+  if (by_polynomial && first.growth * std::sqrt(roundoff_) > 1) {
+    polynomial_from_ = iteration_ + pause_;
+    pause_ = std::min(2 * pause_, kLongestPause);
+  }
   passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : kPasses;
   SmallMatrix<W> h = basis_gram();
   if (unmade.cols() > 0) gram_with(unmade, h);
