@@ -16,17 +16,6 @@ namespace lanky::solvers {
 
 namespace {
 
-template <class T>
-SmallMatrix<Wide<T>> to_small(const std::vector<T>& rows, std::int64_t cols) {
-  const std::int64_t count = cols == 0 ? 0 : static_cast<std::int64_t>(rows.size()) / cols;
-  SmallMatrix<Wide<T>> matrix(count, cols);
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j)
-      matrix(i, j) = static_cast<Wide<T>>(rows[static_cast<std::size_t>(i * cols + j)]);
-  }
-  return matrix;
-}
-
 /// The operator's own matrix.
 template <class T>
 SmallMatrix<Wide<T>> matrix_of(const Stream& stream, const LinearOperator<T>& op,
@@ -39,7 +28,7 @@ SmallMatrix<Wide<T>> matrix_of(const Stream& stream, const LinearOperator<T>& op
   Matrix<T> y(stream, n, n, Layout::row);
   x.buffer().copy_from(identity);
   op.apply(stream, x, y);
-  SmallMatrix<Wide<T>> matrix = to_small<T>(y.buffer().to_host(), n);
+  SmallMatrix<Wide<T>> matrix = from_rows(y.buffer().to_host().data(), n, n);
   check_self_adjoint(matrix, unit_roundoff(kDType<T>), name, 0);
   return matrix;
 }
@@ -77,7 +66,7 @@ EigenResult<T> dense_solution(const Stream& stream, const EigenProblem<T>& probl
   if (problem.constraints.cols > 0) {
     Matrix<T> copy(stream, n, problem.constraints.cols, Layout::row);
     work->combine(1, problem.constraints, 0, copy.view());
-    y = to_small<T>(copy.buffer().to_host(), problem.constraints.cols);
+    y = from_rows(copy.buffer().to_host().data(), n, problem.constraints.cols);
   }
   const Spectrum<W> all = constrained_eigen(a, b, y);
   const auto size = static_cast<std::int64_t>(all.values.size());

@@ -361,10 +361,8 @@ Lobpcg<T>::Lobpcg(const Stream& stream, const EigenProblem<T>& problem, const Ei
 /// X from the caller's vectors and random ones.
 template <class T>
 void Lobpcg<T>::start() {
-  for (Matrix<T>& basis : s_) {
-    if (at_.c == 0) break;
+  for (Matrix<T>& basis : s_)
     work_->combine(1, constraints_.y(), 0, columns_of(basis.view(), at_.y_first(), at_.c));
-  }
   const std::int64_t given = std::min(problem_.start.cols, at_.b);
   if (given > 0) {
     work_->combine(1, columns_of(problem_.start, 0, given), 0, columns_of(x(), 0, given));
@@ -382,13 +380,7 @@ void Lobpcg<T>::start() {
 template <class T>
 SmallMatrix<Wide<T>> Lobpcg<T>::read_matrix(std::int64_t place, std::int64_t rows,
                                             std::int64_t cols) const {
-  const auto* const elements = told_mirror_.on_host<T>(place);
-  SmallMatrix<W> matrix(rows, cols);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j)
-      matrix(i, j) = static_cast<W>(elements[i * cols + j]);
-  }
-  return matrix;
+  return from_rows(told_mirror_.on_host<T>(place), rows, cols);
 }
 
 /// X and P orthonormal anew, A X and A P multiplied anew, and the Ritz vectors of both.
@@ -417,7 +409,7 @@ void Lobpcg<T>::refresh() {
                  {told_at<T>(told_.gram), blocks.w, blocks.w, Layout::row});
   read_report();
   const SmallMatrix<W> h = read_matrix(told_.gram, blocks.w, blocks.w);
-  double square = 1;  // the largest |x|^2
+  double square = problem_.b ? 0 : 1;  // the largest |x|^2
   for (std::int64_t j = 0; problem_.b && j < at_.b; ++j)
     square = std::max(square, told_mirror_.on_host<double>(told_.lengths)[j]);
   check_self_adjoint(h, roundoff_, "A", square * std::max(norm_, seen_norm_));
@@ -722,7 +714,7 @@ void Lobpcg<T>::iterate() {
   const bool is_accepted = orthogonalizer_.accept(last, s(), at_.blocks(), at_.side, kGrowth);
   SmallMatrix<W> pass;
   if (is_accepted && at_.c == 0) pass = read_pass();
-  const SmallMatrix<W> unmade = leaves_w() ? pass : SmallMatrix<W>();
+  const bool is_left = leaves_w();
   is_apart_ = passes_ == 1 && pass.cols() > 0 && within(pass) < kApart;
   if (!is_accepted) {
     at_.side = orthogonalizer_.orthogonalize(s(), at_.blocks(), at_.side);
@@ -738,8 +730,9 @@ void Lobpcg<T>::iterate() {
   }
   passes_ = first.growth < kGrowth / 2 && first.lifted == 0 ? 1 : kPasses;
   SmallMatrix<W> h = basis_gram();
-  if (unmade.cols() > 0) gram_with(unmade, h);
-  rotate(h, unmade);
+  if (!is_left) pass = {};
+  if (pass.cols() > 0) gram_with(pass, h);
+  rotate(h, pass);
   if (++since_refresh_ >= kRefresh) refresh();
 }
 

@@ -105,17 +105,14 @@ SmallMatrix<Wide<T>> Orthogonalizer<T>::products() const {
   const std::int64_t w = only_pass_.w;
   SmallMatrix<Wide<T>> products(w == 0 ? 0 : q + w, w);
   if (w == 0) return products;
-  const std::vector<T> gram = gram_.to_host();
-  const std::vector<T> coefficients = coefficients_.to_host();
-  const auto at = [w](const std::vector<T>& matrix, std::int64_t i, std::int64_t j) {
-    return static_cast<Wide<T>>(matrix[static_cast<std::size_t>(i * w + j)]);
-  };
+  const SmallMatrix<Wide<T>> gram = from_rows(gram_.to_host().data(), q + w, w);
+  const SmallMatrix<Wide<T>> c = from_rows(coefficients_.to_host().data(), q + w, w);
   for (std::int64_t j = 0; j < w; ++j) {
     for (std::int64_t i = 0; i < q; ++i)
-      products(i, j) = at(gram, i, j);
+      products(i, j) = gram(i, j);
     for (std::int64_t i = 0; i < w; ++i) {  // W' = [Q W] C
       for (std::int64_t row = 0; row < q + w; ++row)
-        products(q + i, j) += conjugate(at(coefficients, row, i)) * at(gram, row, j);
+        products(q + i, j) += conjugate(c(row, i)) * gram(row, j);
     }
   }
   return products;

@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "solvers/number.hpp"
+
 namespace lanky::solvers {
 
 /// Memory that always begins at a multiple of 64 bytes: what is vectorized sums in an order that
@@ -49,5 +51,16 @@ class SmallMatrix {
   std::int64_t cols_ = 0;
   std::vector<W, AlignedAllocator<W>> data_;
 };
+
+/// From `elements` by rows, tight.
+template <class T>
+SmallMatrix<Wide<T>> from_rows(const T* elements, std::int64_t rows, std::int64_t cols) {
+  SmallMatrix<Wide<T>> matrix(rows, cols);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j)
+      matrix(i, j) = static_cast<Wide<T>>(elements[i * cols + j]);
+  }
+  return matrix;
+}
 
 }  // namespace lanky::solvers

@@ -95,8 +95,9 @@ void Basis<T>::append(MatrixView<const T> x, double scale) {
 template <class T>
 SmallMatrix<Wide<T>> Basis<T>::append_and_multiply(MatrixView<const T> x, double scale) {
   append(x, scale);
-  SmallMatrix<Wide<T>> products = orthogonalizer_.products();
-  if (x.cols > room_ || products.cols() == 0) return gram_on_host<T>(work_, read_only(all()), x);
+  SmallMatrix<Wide<T>> products;
+  if (x.cols <= room_) products = orthogonalizer_.products();
+  if (products.cols() == 0) return gram_on_host<T>(work_, read_only(all()), x);
   for (std::int64_t j = 0; j < products.cols(); ++j) {
     for (std::int64_t i = 0; i < products.rows(); ++i)
       products(i, j) *= scale;
@@ -108,13 +109,7 @@ template <class T>
 SmallMatrix<Wide<T>> gram_on_host(SvdWork<T>& work, MatrixView<const T> a, MatrixView<const T> b) {
   Matrix<T> c(work.stream, a.cols, b.cols, Layout::row, 0, work.options.allocator);
   work.products.gram(a, b, c.view());
-  const std::vector<T> elements = c.buffer().to_host();
-  SmallMatrix<Wide<T>> small(a.cols, b.cols);
-  for (std::int64_t i = 0; i < a.cols; ++i) {
-    for (std::int64_t j = 0; j < b.cols; ++j)
-      small(i, j) = static_cast<Wide<T>>(elements[static_cast<std::size_t>(i * b.cols + j)]);
-  }
-  return small;
+  return from_rows(c.buffer().to_host().data(), a.cols, b.cols);
 }
 
 template <class T>

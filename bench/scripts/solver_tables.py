@@ -122,17 +122,39 @@ def adjoint(lines):
     return text
 
 
+def grams(lines):
+    """Shares of the floor and ratios of grams of floats with sums of double, means over columns."""
+    cases = {}
+    for line in lines:
+        if line.get("dtype") == "f32" and line.get("family") in ("gram", "syrk") and line["n"] <= 32:
+            key = (line["family"], line["k"], line["layout"], line["n"])
+            cases.setdefault(key, {})[line["contestant"]] = line
+    means = {}
+    for (family, k, _layout, _n), of in cases.items():
+        rival = min(line["warm_us"] for name, line in of.items() if name != "lanky" and line.get("warm_us"))
+        ours = of["lanky"]
+        means.setdefault((family, k), []).append((ours["floor_share"], rival / ours["warm_us"]))
+    text = heading(["product", "k", "share of the floor", "least", "ratio", "least"])
+    for (family, k), pairs in sorted(means.items()):
+        shares, ratios = zip(*pairs)
+        name = {"gram": "gram of two operands", "syrk": "A = B"}[family]
+        cells = [f"{f(column):.2f}" for column in (shares, ratios) for f in (geometric_mean, min)]
+        text += row([name, f"{k:.0e}".replace("e+0", "e"), *cells])
+    return text
+
+
 MEANING = {
     "eigensolvers": "seconds of a call that reaches residuals of 1e-6 of the norm, 8 eigenpairs, f64; in brackets times lanky's",
     "eigensolver-iterations": "microseconds of an iteration without a polynomial, f64",
     "lobpcg-rivals": "microseconds of an iteration, f64: the same algorithm, with the vendor's products in place of lanky's",
     "lobpcg-mixed": "microseconds of an iteration, f64, with 8 steps of the polynomial",
     "singular-values": "values uniform in (0, 1), f64; errors beside lanky's Golub-Kahan to 1e-8; scikit-learn on 16 cores",
+    "grams-in-double": "geometric means over 1 to 32 columns, by columns and by rows, batches; ratio: beside the faster of cuBLAS and cuBLASLt on operands that were doubles before",
     "linear-rivals": "milliseconds to residuals of 1e-8, f64 (iterations, of all right-hand sides where they are solved one by one)",
     "adjoint-rivals": "microseconds of Aᵀ X, X by rows, f64; cuSPARSE: the fastest of its algorithms for transposed CSR",
 }
 TABLES = {"eigensolvers": eigensolvers, "eigensolver-iterations": iterations, "lobpcg-rivals": lobpcg,
-          "lobpcg-mixed": mixed, "linear-rivals": linear, "adjoint-rivals": adjoint, "singular-values": singular_values}
+          "lobpcg-mixed": mixed, "grams-in-double": grams, "linear-rivals": linear, "adjoint-rivals": adjoint, "singular-values": singular_values}
 
 
 def source(environments, name, kind):
