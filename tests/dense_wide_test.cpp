@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <lanky/lanky.hpp>
@@ -13,6 +14,7 @@
 
 #include "core/text.hpp"
 #include "dense/cuda/routes.hpp"
+#include "dense/slices.hpp"
 #include "support/dense_oracle.hpp"
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
@@ -155,6 +157,7 @@ EXECUTOR_TEST(DenseWide, EveryKernelOfOneOperandIsExactAndSymmetric) {
         const HostMatrix<TOut> expected = dense.expected();
         run_every_choice<T, TOut>(stream, dense, true,
                                   [&](const auto& c) { dense.expect_equal(c, expected); });
+        if (side > 32 && k == most) continue;  // the reference takes long
         DenseCase<T, TOut> rounded(shape, Data::random, 9);
         rounded.b = rounded.a;
         run_every_choice<T, TOut>(stream, rounded, true,
@@ -287,6 +290,82 @@ EXECUTOR_TEST(DenseWide, ProductsNeitherUnderflowNorOverflow) {
   }
 }
 
+/// Exponents drift along k, by a power of two every few rows or in a step, or differ from element
+/// to element by more than any other format than a float holds.
+EXECUTOR_TEST(DenseWide, EveryKernelOfGramKeepsTheBoundOnIllScaledRows) {
+  LANKY_DENSE_BODY();
+  const int widest = kDType<T> == DType::f16 ? 7 : 60;
+  const std::function<int(std::int64_t, std::int64_t, std::mt19937_64&)> kinds[] = {
+      [&](std::int64_t p, std::int64_t, std::mt19937_64&) {
+        return static_cast<int>(p / 40 % (2 * widest)) - widest;
+      },
+      [&](std::int64_t p, std::int64_t, std::mt19937_64&) { return p < 700 ? -widest : widest; },
+      [&](std::int64_t, std::int64_t j, std::mt19937_64& random) {
+        return j % 3 == 0 ? static_cast<int>(random() % (2 * widest)) - widest : 0;
+      },
+      [&](std::int64_t p, std::int64_t, std::mt19937_64& random) {  // here and there one
+        return p % 512 == 77 ? static_cast<int>(random() % (2 * widest)) - widest : 0;
+      }};
+  for (const std::int64_t side : {1, 4, 8, 13, 16, 24, 32}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      int kind = 0;
+      for (const auto& exponent : kinds) {
+        const GemmShape shape = gram_of(side, side, device.is_cuda() ? 5'003 : 1'203, layout);
+        SCOPED_TRACE(concat(text(shape), ", kind ", kind++));
+        DenseCase<T, TOut> dense(shape, Data::random, 23, 1.0 / 3, 0);
+        std::mt19937_64 random(24);
+        for (auto* const matrix : {&dense.a, &dense.b}) {
+          for (std::int64_t p = 0; p < shape.k; ++p) {
+            for (std::int64_t j = 0; j < side; ++j) {
+              const auto value = static_cast<float>(matrix->at(p, j));
+              matrix->at(p, j) = static_cast<T>(std::ldexp(value, exponent(p, j, random)));
+            }
+          }
+        }
+        run_every_choice<T, TOut>(stream, dense, false,
+                                  [&](const auto& c) { dense.expect_within_bound(c); });
+        dense.b = dense.a;
+        run_every_choice<T, TOut>(stream, dense, true,
+                                  [&](const auto& c) { dense.expect_within_bound(c); });
+      }
+    }
+  }
+}
+
+/// Each element of C is one product of two elements, all bits of which count, beside rows that are
+/// zero in one of the operands and larger in the other.
+EXECUTOR_TEST(DenseWide, EveryKernelOfGramIsExactInEveryBit) {
+  LANKY_DENSE_BODY();
+  std::mt19937_64 random(26);
+  const auto element = [&random](int exponent) {
+    const double unit = 1 + static_cast<double>(random() % (1U << 23)) * 0x1p-23;
+    return static_cast<T>(
+        static_cast<float>(std::ldexp(random() % 2 == 0 ? unit : -unit, exponent)));
+  };
+  for (const std::int64_t side : {1, 3, 8, 11, 16, 25, 32}) {
+    for (const Layout layout : {Layout::col, Layout::row}) {
+      for (int repeat = 0; repeat < 6; ++repeat) {
+        const GemmShape shape = gram_of(side, side, device.is_cuda() ? 1'403 : 403, layout);
+        SCOPED_TRACE(concat(text(shape), ", repeat ", repeat));
+        DenseCase<T, TOut> dense(shape, Data::integers, 27, 1, 0);
+        const auto row = static_cast<std::int64_t>(random() % 400);
+        for (auto* const matrix : {&dense.a, &dense.b}) {
+          for (std::int64_t p = 0; p < shape.k; ++p) {
+            const bool large = p % 16 == (matrix == &dense.a ? 3 : 5) && p != row;
+            for (std::int64_t j = 0; j < side; ++j) {
+              const int exponent = static_cast<int>(random() % 7) - (large ? 0 : 7);
+              matrix->at(p, j) = large || p == row ? element(exponent) : T{};
+            }
+          }
+        }
+        const HostMatrix<TOut> expected = dense.expected();
+        run_every_choice<T, TOut>(stream, dense, false,
+                                  [&](const auto& c) { dense.expect_equal(c, expected); });
+      }
+    }
+  }
+}
+
 EXECUTOR_TEST(DenseWide, NanAndInfReachTheirRowAndColumnOnly) {
   LANKY_DENSE_BODY();
   for (const std::int64_t side : {2, 4, 8, 16, 24, 32, 40}) {
@@ -296,16 +375,17 @@ EXECUTOR_TEST(DenseWide, NanAndInfReachTheirRowAndColumnOnly) {
       DenseCase<T, TOut> dense(shape, Data::integers, 16);
       dense.a.at(shape.k / 2, side - 1) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
       dense.b.at(shape.k - 1, 0) = static_cast<T>(std::numeric_limits<float>::infinity());
-      const HostMatrix<TOut> c = multiply(stream, dense);
-      for (std::int64_t i = 0; i < side; ++i) {
-        for (std::int64_t j = 0; j < side; ++j) {
-          const auto expected = static_cast<double>(dense.exact(i, j).value);
-          ASSERT_EQ(std::isnan(c.at(i, j)), std::isnan(expected)) << i << ", " << j;
-          if (!std::isnan(expected)) {
-            ASSERT_EQ(c.at(i, j), expected) << i << ", " << j;
+      run_every_choice<T, TOut>(stream, dense, false, [&](const HostMatrix<TOut>& c) {
+        for (std::int64_t i = 0; i < side; ++i) {
+          for (std::int64_t j = 0; j < side; ++j) {
+            const auto expected = static_cast<double>(dense.exact(i, j).value);
+            ASSERT_EQ(std::isnan(c.at(i, j)), std::isnan(expected)) << i << ", " << j;
+            if (!std::isnan(expected)) {
+              ASSERT_EQ(c.at(i, j), expected) << i << ", " << j;
+            }
           }
         }
-      }
+      });
     }
   }
 }
@@ -390,6 +470,9 @@ TEST(WidePolicy, ServesGramsWithKernelsOfTheirOwn) {
   EXPECT_FALSE(has(kernels(gram_of(8, 8, kLength, Layout::row), DType::f32, false), "row_vector"));
   EXPECT_FALSE(has(kernels(gram_of(32, 32, kLength, Layout::row), DType::f16, false), "row_ring"));
   EXPECT_FALSE(has(kernels(gram_of(36, 36, kLength, Layout::row), DType::f32, false), "row_ring"));
+  EXPECT_TRUE(
+      has(kernels(gram_of(7, 5, kLength, Layout::row), DType::bf16, false, true), "slices"));
+  EXPECT_FALSE(has(kernels(gram_of(33, 3, kLength, Layout::row), DType::f32, false), "slices"));
   // No kernel that rounds: those of halves and of IEEE floats sum in float.
   for (const Layout layout : {Layout::col, Layout::row}) {
     for (const DType in : {DType::f32, DType::f16, DType::bf16}) {
@@ -403,19 +486,88 @@ TEST(WidePolicy, ServesGramsWithKernelsOfTheirOwn) {
   }
 }
 
-/// How long a launch takes follows from the rate at which a chip multiplies doubles.
-TEST(WidePolicy, CostsKnowHowFastAChipMultipliesDoubles) {
+/// What gram_slices_kernel makes of a float.
+TEST(WideSlices, HoldEveryFloatOfTheirRangeExactly) {
   using namespace dense;
-  const GemmShape shape = gram_of(32, 32, 10'000'000, Layout::row);
-  const auto least = [&](const char* chip, DType out) {
-    const Request request{canonical(with_leading_dimensions(shape)),
-                          GemmFamily::gram,
-                          {DType::f32, out},
-                          known_machine(chip)};
-    return candidates(request, {}, false).front().us;
+  std::mt19937_64 random(25);
+  int fitting = 0;
+  for (int test = 0; test < 1'000'000; ++test) {
+    const auto bits = static_cast<std::uint32_t>(random());
+    const auto value = std::bit_cast<float>(bits);
+    const int exponent = slice_exponent(bits);
+    // A base of a greater exponent, as slice_base() gives them, or of a smaller one.
+    const int base = slice_base(std::clamp(exponent + static_cast<int>(random() % 40) - 8, 1, 254));
+    const bool fits = SliceRange(base).has(value);
+    const bool below = exponent < base;
+    const bool above = exponent > base + kSliceSpan || exponent == 255;
+    ASSERT_EQ(fits, value == 0 || (!below && !above)) << value << ", base " << base;
+    if (!fits) continue;
+    ++fitting;
+    const std::int64_t integer = sliced(bits, base);
+    ASSERT_LT(std::abs(integer), std::int64_t{1} << (8 * kSlices - 1));
+    ASSERT_EQ(std::ldexp(static_cast<double>(integer), base - 150), static_cast<double>(value));
+  }
+  EXPECT_GT(fitting, 500'000);
+}
+
+TEST(WideSlices, BasesFitTheFloatsTheyAreChosenFor) {
+  using namespace dense;
+  for (int exponent = 1; exponent <= 255; ++exponent) {
+    const SliceRange range(slice_base(exponent));
+    for (const float value : {0.0F, -0.0F})
+      EXPECT_TRUE(range.has(value));
+    for (const float value :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+      EXPECT_FALSE(range.has(value)) << exponent;
+      EXPECT_FALSE(range.has(-value)) << exponent;
+    }
+    if (exponent == 255) continue;
+    const auto greatest =
+        std::bit_cast<float>((static_cast<std::uint32_t>(exponent) << 23) | 0x7fffffU);
+    EXPECT_TRUE(range.has(greatest) && range.has(-greatest)) << exponent;
+    // As far below as there is room.
+    const int least = exponent - (kSliceSpan - kSliceHeadroom);
+    if (exponent > 252 || least <= 1) continue;
+    EXPECT_TRUE(range.has(std::ldexp(1.0F, least - 127))) << exponent;
+    EXPECT_FALSE(range.has(std::ldexp(1.0F, least - 128))) << exponent;
+  }
+  const SliceRange least(slice_base(1));
+  EXPECT_TRUE(least.has(std::numeric_limits<float>::denorm_min()));
+  EXPECT_EQ(sliced(1, slice_base(1)), std::int64_t{1} << (1 - slice_base(1)));
+  EXPECT_EQ(sliced(0x80000000U, slice_base(100)), 0);
+}
+
+/// What computes a Gram is chosen by the rates at which a chip multiplies doubles and bytes.
+TEST(WidePolicy, SumsInIntegersWhereAChipMultipliesFewDoubles) {
+  using namespace dense;
+  const auto in_integers = [](const Candidate& candidate) {
+    const auto* const gram = std::get_if<GramLaunch>(&candidate.launch);
+    return gram != nullptr && std::holds_alternative<GramSlices>(gram->kernel);
   };
-  EXPECT_LT(least("H200", DType::f64), 1.5 * least("H200", DType::f32));
-  EXPECT_GT(least("L40S", DType::f64), 3 * least("L40S", DType::f32));
+  for (const DType in : {DType::f32, DType::f16}) {
+    for (const std::int64_t side : {8, 16, 32}) {
+      for (const Layout layout : {Layout::col, Layout::row}) {
+        const GemmShape shape = gram_of(side, side, 10'000'000, layout);
+        for (const bool same : {false, true}) {
+          for (const Machine& machine : known_machines()) {
+            SCOPED_TRACE(concat(machine.chip, ", ", text(shape), ", ", to_string(in),
+                                same ? ", A is B" : ""));
+            const Request request{canonical(with_leading_dimensions(shape)),
+                                  GemmFamily::gram,
+                                  {in, DType::f64},
+                                  machine};
+            const std::vector<Candidate> all = candidates(request, {.same = same}, false);
+            const bool few_doubles = 20 * machine.peak_f64 < machine.peak_f32;
+            EXPECT_EQ(in_integers(all.front()), few_doubles);
+            if (!few_doubles) continue;
+            const auto other = std::find_if_not(all.begin(), all.end(), in_integers);
+            ASSERT_NE(other, all.end());
+            EXPECT_LT(1.9 * all.front().us, other->us) << "the next by the least predicted time";
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -37,7 +37,11 @@ FIT = [  # the newest last
                                                       *(f"h200/regret_gemm_fit35{part}" for part in "abcdeh"),
                                                       *(f"h100/regret_gemm_fit35{part}" for part in "fgi"),
                                                       "h100/unseen_gemm_3003", "h100/unseen_gemm_3003_before",
-                                                      "h100/unseen_gemm_4004"))]
+                                                      "h100/unseen_gemm_4004")),
+    "bench/results/h200/regret_gemm_wide.raw.jsonl.xz"]
+# Sums wider than operands': such products have rates of other kernels, that do the same for floats or doubles (cost_key() in
+# dense/cuda/cost.cpp), but for the kernels that are for such sums alone.
+WIDE_ALONE = ("gram_slices_kernel",)
 # Where B is A, plans of this commit took no kernel that they were asked for by its name.
 BEFORE_SYRK = "5ef7dd9baabc48753d14976bb2d163da137d36b2"
 # Since then gram_fma_kernel by columns leaves out what lies above the diagonal.
@@ -81,6 +85,11 @@ class Case:
 
     def timed(self):
         return [candidate for candidate in self.candidates if candidate.measured is not None]
+
+    def points(self):
+        """Candidates that rates are fitted to."""
+        wide = self.lines[0]["out"] == "f64" and self.lines[0]["dtype"] in ("f32", "f16", "bf16")
+        return [candidate for candidate in self.timed() if not wide or candidate.words[0] in WIDE_ALONE]
 
     def cheapest(self):
         """By prediction, of those that were measured; None where no plan's choice was."""
@@ -226,10 +235,9 @@ class Fit:
         """{words: rates}"""
         groups = collections.defaultdict(list)
         for case in cases:
-            for candidate in case.candidates:
-                if candidate.measured is not None:
-                    for words in candidate.levels():
-                        groups[words].append(candidate)
+            for candidate in case.points():
+                for words in candidate.levels():
+                    groups[words].append(candidate)
         found = {}
         for level in range(4):
             for words, candidates in sorted(groups.items()):

@@ -47,7 +47,8 @@ bool multiplies_widened_floats(const Launch& launch) {
   const auto* const gram = std::get_if<GramLaunch>(&launch);
   return gram != nullptr && !std::holds_alternative<GramVector>(gram->kernel) &&
          !std::holds_alternative<GramRowVector>(gram->kernel) &&
-         !std::holds_alternative<GramRowStrip>(gram->kernel);
+         !std::holds_alternative<GramRowStrip>(gram->kernel) &&
+         !std::holds_alternative<GramSlices>(gram->kernel);
 }
 
 /// The terms of each kind of launch.
@@ -159,6 +160,14 @@ class Terms {
       flops_ *= 0.5 * (n + 16) / n;
     const double tiles =
         std::ceil(m / static_cast<double>(rows)) * std::ceil(n / static_cast<double>(columns));
+    if (std::holds_alternative<GramSlices>(launch.kernel)) {
+      // Where A is B, no tile above the diagonal.
+      const double sums = same_ && p_.m > rows ? 16 * (n + 16) : m * n;
+      const double elements = static_cast<double>((same_ ? 1 : 2) << gram_slices_side_log2(p_.m));
+      const auto k = static_cast<double>(p_.k);
+      integer_seconds_ = k * (2 * kGramSlicesProducts * sums / machine_.tensor_int8 +
+                              kGramSlicesInstructions * elements / machine_.issue_rate());
+    }
     const bool vector = std::holds_alternative<GramVector>(launch.kernel);
     if (vector || fma != nullptr)
       l2_bytes_ += (tiles - 1) * static_cast<double>(p_.k * (rows + columns)) * in_;
@@ -192,7 +201,7 @@ class Terms {
     CostTerms terms = terms_;
     terms.memory = kMicro * bytes_ / machine_.bandwidth;
     terms.l2 = kMicro * l2_bytes_ / machine_.l2_bandwidth();
-    terms.flops = kMicro * flops_ / peak;
+    terms.flops = kMicro * (integer_seconds_ > 0 ? integer_seconds_ : flops_ / peak);
     terms.side = kMicro * side_bytes_ / machine_.l2_bandwidth();
     terms.lines = kMicro * lines_ / (machine_.clock * machine_.multiprocessors);
     return terms;
@@ -238,6 +247,7 @@ class Terms {
   double flops_ = 0;
   double side_bytes_ = 0;
   double lines_ = 0;
+  double integer_seconds_ = 0;  // of a kernel that computes in integers
 };
 
 std::string_view arithmetic_of(DType in, Math math) {

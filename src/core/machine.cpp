@@ -44,7 +44,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 67e12,
      .tensor_f64 = 67e12,
      .tensor_tf32 = 494e12,
-     .tensor_half = 989e12},
+     .tensor_half = 989e12,
+     .tensor_int8 = 1.979e15},
     // read_bandwidth: read_floor_tbs of bench/results/h100/abft.jsonl.
     {.chip = "H100",
      .measured = true,
@@ -63,7 +64,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 67e12,
      .tensor_f64 = 67e12,
      .tensor_tf32 = 494e12,
-     .tensor_half = 989e12},
+     .tensor_half = 989e12,
+     .tensor_int8 = 1.979e15},
     {.chip = "A100",
      .capability = 80,
      .code = code_for(80),
@@ -80,7 +82,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 19.5e12,
      .tensor_f64 = 19.5e12,
      .tensor_tf32 = 156e12,
-     .tensor_half = 312e12},
+     .tensor_half = 312e12,
+     .tensor_int8 = 624e12},
     {.chip = "L40S",
      .capability = 89,
      .code = code_for(89),
@@ -97,7 +100,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 91.6e12,
      .tensor_f64 = 0,
      .tensor_tf32 = 183e12,
-     .tensor_half = 362e12},
+     .tensor_half = 362e12,
+     .tensor_int8 = 733e12},
     {.chip = "RTX 4090",
      .capability = 89,
      .code = code_for(89),
@@ -114,7 +118,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 82.6e12,
      .tensor_f64 = 0,
      .tensor_tf32 = 82.6e12,
-     .tensor_half = 165e12},
+     .tensor_half = 165e12,
+     .tensor_int8 = 660.6e12},
     {.chip = "RTX 5090",
      .capability = 120,
      .code = code_for(120),
@@ -131,7 +136,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 104.8e12,
      .tensor_f64 = 0,
      .tensor_tf32 = 104.8e12,
-     .tensor_half = 209.5e12},
+     .tensor_half = 209.5e12,
+     .tensor_int8 = 838e12},
     {.chip = "B200",
      .capability = 100,
      .code = code_for(100),
@@ -148,7 +154,8 @@ constexpr Machine kMachines[] = {
      .peak_f32 = 75e12,
      .tensor_f64 = 37e12,
      .tensor_tf32 = 1.1e15,
-     .tensor_half = 2.25e15}};
+     .tensor_half = 2.25e15,
+     .tensor_int8 = 4.5e15}};
 
 /// The row whose chip stands in a device's name as a word: "NVIDIA H100 80GB HBM3" is an H100,
 /// "NVIDIA H100 NVL" too; null where there is none.
@@ -186,6 +193,8 @@ void estimate_rates(Machine& machine, const DeviceProperties& gpu) {
   machine.tensor_f64 = lanes.f64 > 2 ? 2 * machine.peak_f64 : 0;
   machine.tensor_tf32 = lanes.f64 > 2 ? 8 * machine.peak_f32 : machine.peak_f32;
   machine.tensor_half = 2 * machine.tensor_tf32;
+  // Other chips than those for data centers have half of their rate for halves with sums in float.
+  machine.tensor_int8 = (lanes.f64 > 2 ? 2 : 4) * machine.tensor_half;
 }
 
 /// Rates of a sibling of the row's chip (an H100 on PCIe, an A100 of 40 GB): with fewer
@@ -202,7 +211,7 @@ void scale_rates(Machine& machine, const Machine& row, const DeviceProperties& g
   machine.measured = false;
   const double parts = 1.0 * gpu.multiprocessors / row.multiprocessors;
   for (double* rate : {&machine.peak_f64, &machine.peak_f32, &machine.tensor_f64,
-                       &machine.tensor_tf32, &machine.tensor_half})
+                       &machine.tensor_tf32, &machine.tensor_half, &machine.tensor_int8})
     *rate *= parts;
 }
 

@@ -46,6 +46,7 @@ struct Machine {
   double tensor_f64 = 0;  // flops per second of tensor cores without sparsity, nominal
   double tensor_tf32 = 0;
   double tensor_half = 0;  // f16 and bf16 with sums in float
+  double tensor_int8 = 0;  // operations per second on bytes with sums of 32 bits
 
   /// Threads that a multiprocessor holds at once: fewer on chips that are not for data centers.
   constexpr int threads_per_multiprocessor() const noexcept {
@@ -53,6 +54,8 @@ struct Machine {
   }
   /// From a GPU's L2, bytes per second: 32 a cycle of each multiprocessor.
   constexpr double l2_bandwidth() const noexcept { return 32 * clock * multiprocessors; }
+  /// Instructions of lanes per second that a GPU issues: of four warps a cycle and multiprocessor.
+  constexpr double issue_rate() const noexcept { return 128 * clock * multiprocessors; }
   /// Copies by tensor maps into shared memory, with barriers that count bytes.
   constexpr bool has_bulk_copies() const noexcept { return code.capability >= 90; }
   /// Kernels that start before the one ahead of them has ended, and wait for it.

@@ -15,6 +15,7 @@
 #include "dense/cuda/gram/row_strip.cuh"
 #include "dense/cuda/gram/row_vector.cuh"
 #include "dense/cuda/gram/rows.cuh"
+#include "dense/cuda/gram/slices.cuh"
 #include "dense/cuda/gram/staged.cuh"
 #include "dense/cuda/gram/stream.cuh"
 #include "dense/cuda/gram/triangle.cuh"
@@ -300,6 +301,17 @@ GramCall<T> call_of(const GramRowRing& /*c*/, const Problem& /*problem*/) {
 }
 
 template <class T>
+GramCall<T> call_of(const GramSlices& c, const Problem& /*problem*/) {
+  if constexpr (kIsWidened<T>) {
+    return {.plain = c.one ? &gram_slices_kernel<T, true> : &gram_slices_kernel<T, false>,
+            .threads = kSlicesThreads,
+            .shared_bytes = c.one ? SliceSums<T, true>::kBytes : SliceSums<T, false>::kBytes};
+  } else {
+    return {};
+  }
+}
+
+template <class T>
 GramCall<T> call_of(const GramWords& c, const Problem& problem) {
   if constexpr (kDType<T> == DType::c128) {
     return {};
@@ -494,8 +506,8 @@ GramArguments<T> arguments_of(const Problem& problem, const GramLaunch& launch,
       [&](const auto& kernel) {
         if constexpr (requires { kernel.prefetch; }) g.prefetch = kernel.prefetch && touches;
         if constexpr (requires { kernel.run_log2; }) g.run_log2 = kernel.run_log2;
+        if constexpr (requires { kernel.one; }) g.symmetric = kernel.one;
         if constexpr (requires { kernel.depth; }) {
-          g.symmetric = kernel.one;
           g.depth = kernel.depth;
           g.group_log2 = kernel.group_log2;
           g.turn = kernel.turn;

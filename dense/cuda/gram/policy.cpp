@@ -445,6 +445,20 @@ std::optional<GramLaunch> row_ring(const Problem& p, Types types, const Machine&
                     .blocks = blocks_for(p.k, kSlot, machine.multiprocessors)};
 }
 
+/// gram_slices_kernel, for any strides: words of four elements where both operands have them.
+std::optional<GramLaunch> in_slices(const Problem& p, Types types, bool same,
+                                    const Machine& machine) {
+  if (!types.wide() || p.m > kGramSlicesSide) return {};
+  const auto in_words = [](std::int64_t one, std::int64_t other) {
+    return one == 1 && other % 4 == 0;
+  };
+  GramSlices slices{.one = same};
+  slices.wide = (in_words(p.a.row, p.a.col) || in_words(p.a.col, p.a.row)) &&
+                (in_words(p.b.row, p.b.col) || in_words(p.b.col, p.b.row));
+  const int rows = kGramSlicesStep / (same ? 1 : 2) >> gram_slices_side_log2(p.m);
+  return GramLaunch{.kernel = slices, .blocks = blocks_for(p.k, rows, 2 * machine.multiprocessors)};
+}
+
 /// No more blocks than c.resident have room for their shared memory.
 GramLaunch limited(GramLaunch c, const Machine& machine) {
   const std::int64_t parts = c.resident + 1;
@@ -475,6 +489,7 @@ class GramCandidates {
       unaligned_.push_back(all_.back());
     }
     if (!types_.wide()) add(choose_stream(p_, type_, machine_, same));
+    add_aligned(in_slices(p_, types_, same, machine_));
   }
 
   void add_column_major(bool same) {
@@ -569,10 +584,8 @@ class GramCandidates {
   static GramKernel made_wide(GramKernel kernel) {
     std::visit(
         [](auto& each) {
-          if constexpr (requires { each.wide; }) {
-            each.wide = true;
-            each.prefetch = false;
-          }
+          if constexpr (requires { each.wide; }) each.wide = true;
+          if constexpr (requires { each.prefetch; }) each.prefetch = false;
           if constexpr (requires { each.spread; }) each.spread = false;
         },
         kernel);
@@ -588,6 +601,8 @@ class GramCandidates {
     GramLaunch unaligned = aligned;
     if (auto* const each = std::get_if<GramRowVector>(&unaligned.kernel)) {
       each->wide = each->prefetch = false;
+    } else if (auto* const slices = std::get_if<GramSlices>(&unaligned.kernel)) {
+      slices->wide = false;
     } else if (auto* const rows = std::get_if<GramRows>(&unaligned.kernel);
                rows != nullptr && !rows->any && type_ != DType::f32 && !types_.wide()) {
       rows->wide = rows->prefetch = false;
@@ -686,6 +701,8 @@ GramGranules granules(const GramLaunch& launch, Types types) {
           return {kStreamTiles[kernel.tile].m(), kStreamTiles[kernel.tile].n()};
         } else if constexpr (std::is_same_v<Kernel, GramRowRing>) {
           return {kGramRowRingSide, kGramRowRingSide};
+        } else if constexpr (std::is_same_v<Kernel, GramSlices>) {
+          return {16, 8};
         } else {
           return {};
         }
@@ -725,9 +742,9 @@ int packed_rows(const GramKernel& kernel) {
 }
 
 std::string kernel_name(const GramKernel& kernel) {
-  constexpr const char* kNames[] = {"vector",     "direct",    "staged",  "fma",      "rows",
-                                    "row_vector", "row_strip", "wgmma",   "triangle", "words",
-                                    "double",     "stream",    "row_ring"};
+  constexpr const char* kNames[] = {"vector",     "direct",    "staged",   "fma",      "rows",
+                                    "row_vector", "row_strip", "wgmma",    "triangle", "words",
+                                    "double",     "stream",    "row_ring", "slices"};
   static_assert(std::size(kNames) == std::variant_size_v<GramKernel>);
   return concat("gram_", kNames[kernel.index()], "_kernel");
 }

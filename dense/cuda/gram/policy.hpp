@@ -11,6 +11,7 @@
 #include "core/host_device.hpp"
 #include "core/machine.hpp"
 #include "dense/problem.hpp"
+#include "dense/slices.hpp"
 #include "dense/types.hpp"
 #include "dense/word_lines.hpp"
 
@@ -106,9 +107,14 @@ struct GramStream {
 struct GramRowRing {
   friend bool operator==(const GramRowRing&, const GramRowRing&) = default;
 };
-using GramKernel =
-    std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows, GramRowVector, GramRowStrip,
-                 GramWgmma, GramTriangle, GramWords, GramDouble, GramStream, GramRowRing>;
+struct GramSlices {
+  bool wide = false;
+  bool one = false;  // B is A
+  friend bool operator==(const GramSlices&, const GramSlices&) = default;
+};
+using GramKernel = std::variant<GramVector, GramDirect, GramStaged, GramFma, GramRows,
+                                GramRowVector, GramRowStrip, GramWgmma, GramTriangle, GramWords,
+                                GramDouble, GramStream, GramRowRing, GramSlices>;
 
 struct GramLaunch {
   GramKernel kernel;
@@ -208,6 +214,18 @@ inline constexpr int kGramDoubleSide = 128;
 
 /// Sides of C that gram_row_ring_kernel computes, at most.
 inline constexpr int kGramRowRingSide = 32;
+
+/// Sides of C that gram_slices_kernel computes, at most. A block takes steps of so many elements of
+/// its operands, each of 8, 16 or 32 columns.
+inline constexpr int kGramSlicesSide = 32;
+inline constexpr int kGramSlicesStep = 4096;
+/// Products of bytes in place of one of elements, and instructions that load an element and make
+/// bytes of it, as counted in code for sm_90.
+inline constexpr int kGramSlicesProducts = kSlices * kSlices;
+inline constexpr int kGramSlicesInstructions = 40;
+LANKY_HOST_DEVICE constexpr int gram_slices_side_log2(std::int64_t m) noexcept {
+  return m > 16 ? 5 : m > 8 ? 4 : 3;
+}
 
 /// gram_words_kernel: threads of a block, slots of its ring, real elements of a side of a warp's
 /// part of C.
