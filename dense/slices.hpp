@@ -17,8 +17,10 @@ inline constexpr int kSliceSpan = 8 * kSlices - 25;
 /// Exponents above the greatest that was seen when the power of two was chosen.
 inline constexpr int kSliceHeadroom = 2;
 
-/// The exponent of a float with these bits, of value m 2^(exponent - 150), m an integer below 2^24:
-/// 1 to 254, and 255 of Inf and NaN.
+/// A float with an exponent is an integer below 2^24 times 2^(exponent - kSliceBias).
+inline constexpr int kSliceBias = 150;
+
+/// The exponent of a float with these bits: 1 to 254, and 255 of Inf and NaN.
 LANKY_HOST_DEVICE constexpr int slice_exponent(std::uint32_t bits) noexcept {
   const int exponent = static_cast<int>(bits >> 23 & 255U);
   return exponent > 1 ? exponent : 1;
@@ -51,7 +53,7 @@ class SliceRange {
   float end_;
 };
 
-/// The integer x 2^(150 - base) of a float with these bits that fits.
+/// The integer x 2^(kSliceBias - base) of a float x with these bits that fits.
 LANKY_HOST_DEVICE constexpr std::int64_t sliced(std::uint32_t bits, int base) noexcept {
   const std::uint32_t hidden = (bits & 0x7f800000U) != 0 ? 1U << 23 : 0;
   const std::uint64_t significand = (bits & 0x7fffffU) | hidden;

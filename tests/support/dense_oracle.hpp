@@ -204,15 +204,28 @@ struct DenseCase {
     EXPECT_EQ(wrong, 0) << "of " << expected.data.size() << " elements";
   }
 
+  /// exact() of all elements, [rows][cols] of C: for more results than one of the same case.
+  std::vector<Exact> exact_elements() const {
+    std::vector<Exact> elements;
+    for (std::int64_t i = 0; i < c.rows; ++i) {
+      for (std::int64_t j = 0; j < c.cols; ++j)
+        elements.push_back(exact(i, j));
+    }
+    return elements;
+  }
+
   /// Each element is within (k + 4) u sum|a||b| and one rounding to TOut of the exact one.
   void expect_within_bound(const HostMatrix<TOut>& got) const {
+    expect_within_bound(got, exact_elements());
+  }
+  void expect_within_bound(const HostMatrix<TOut>& got, const std::vector<Exact>& elements) const {
     const double u = unit_roundoff(kDType<GemmAccumulator<T, TOut>>);
     const double u_out = unit_roundoff(kDType<TOut>);
     const double smallest = kDType<TOut> == DType::f16 ? 0x1p-25 : 0;
     double worst = 0;
     for (std::int64_t i = 0; i < c.rows; ++i) {
       for (std::int64_t j = 0; j < c.cols; ++j) {
-        const Exact e = exact(i, j);
+        const Exact& e = elements[static_cast<std::size_t>(i * c.cols + j)];
         const auto error =
             std::fabs(static_cast<long double>(static_cast<double>(got.at(i, j))) - e.value);
         const long double sum_bound =

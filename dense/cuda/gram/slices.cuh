@@ -401,7 +401,7 @@ class SliceSums {
       }
       const int row = (share_.i0 + lane / 4 + e / 2 * 8) & (layout_.side() - 1);
       const int column = share_.j0 + lane % 4 * 2 + e % 2;
-      const int exponent = bases_[0][row] + bases_[kOperands - 1][column] - 300;
+      const int exponent = bases_[0][row] + bases_[kOperands - 1][column] - 2 * kSliceBias;
       totals_[e] = fma(sum, __hiloint2double((exponent + 1023) << 20, 0), totals_[e]);
     }
   }
