@@ -1,0 +1,142 @@
+// C = A X and C = A^T X of a dense X, as MatMatMult(), MatTransposeMatMult() and SLEPc ask for them
+// through MatProduct.
+#include "aijlanky.hpp"
+
+namespace lanky_petsc {
+namespace {
+
+using ProductFn = PetscErrorCode(Mat);
+
+PetscErrorCode is_type(Mat a, const char* type, bool* is) {
+  PetscBool same = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(object_of(a), type, &same));
+  *is = same == PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode numeric(Mat c) {
+  Mat a = nullptr, b = nullptr;
+  MatProductType type = MATPRODUCT_UNSPECIFIED;
+  bool distributed = false;
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(c, &a, &b, nullptr));
+  PetscCall(MatProductGetType(c, &type));
+  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
+  const lanky::Op op = type == MATPRODUCT_AtB ? lanky::Op::trans : lanky::Op::none;
+  Columns x(b);
+  Columns y(c);
+  PetscCall(open_together(&x, &y, Access::write));
+  if (distributed) {
+    PetscCall(multiply_distributed(a, op, &x, 0.0, &y));
+  } else {
+    LocalMatrix* local = nullptr;
+    PetscCall(local_matrix_of(a, &local));
+    PetscCall(local->multiply(a, op, x, 0.0, &y));
+  }
+  PetscCall(y.close());
+  PetscCall(x.close());
+  PetscCall(MatAssemblyBegin(c, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(c, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode symbolic(Mat c) {
+  Mat a = nullptr, b = nullptr;
+  MatProductType type = MATPRODUCT_UNSPECIFIED;
+  PetscBool dense = PETSC_FALSE;
+  bool distributed = false;
+  PetscInt rows = 0, cols = 0, all_rows = 0, all_cols = 0, leading = 0;
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(c, &a, &b, nullptr));
+  PetscCall(MatProductGetType(c, &type));
+  const bool transposed = type == MATPRODUCT_AtB;
+  PetscCall(PetscObjectBaseTypeCompareAny(object_of(c), &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) {
+    MatType of_b = nullptr;
+    PetscCall(MatGetLocalSize(a, transposed ? nullptr : &rows, transposed ? &rows : nullptr));
+    PetscCall(MatGetSize(a, transposed ? nullptr : &all_rows, transposed ? &all_rows : nullptr));
+    PetscCall(MatGetLocalSize(b, nullptr, &cols));
+    PetscCall(MatGetSize(b, nullptr, &all_cols));
+    PetscCall(MatGetType(b, &of_b));
+    PetscCall(MatSetSizes(c, rows, cols, all_rows, all_cols));
+    PetscCall(MatSetType(c, of_b));
+  }
+  PetscCall(MatSetUp(c));
+  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
+  if (distributed) {
+    PetscCall(MatGetSize(b, nullptr, &all_cols));
+    PetscCall(MatDenseGetLDA(transposed ? c : b, &leading));
+    PetscCall(prepare_exchange(a, all_cols, leading));
+  }
+  PetscCall(set_operation(c, MATOP_PRODUCTNUMERIC, numeric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// What PETSc's own AIJ does with a product, found under the names of its types.
+PetscErrorCode set_own_product(Mat c, const char* name) {
+  Mat a = nullptr, b = nullptr;
+  ProductFn* own = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(c, &a, &b, nullptr));
+  PetscCall(PetscObjectQueryFunction(object_of(a), name, &own));
+  if (!own) PetscCall(PetscObjectQueryFunction(object_of(b), name, &own));
+  if (own) PetscCall(own(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode set_dense_times_seqaij(Mat c) {
+  return set_own_product(c, "MatProductSetFromOptions_seqdense_seqaij_C");
+}
+PetscErrorCode set_dense_times_mpiaij(Mat c) {
+  return set_own_product(c, "MatProductSetFromOptions_mpidense_mpiaij_C");
+}
+
+}  // namespace
+
+PetscErrorCode set_dense_product(Mat c) {
+  Mat a = nullptr, b = nullptr;
+  MatProductType type = MATPRODUCT_UNSPECIFIED;
+  bool distributed = false;
+  PetscFunctionBegin;
+  PetscCall(MatProductGetType(c, &type));
+  PetscCall(MatProductGetMats(c, &a, &b, nullptr));
+  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
+  if (type != MATPRODUCT_AB && type != MATPRODUCT_AtB) {
+    PetscCall(set_own_product(c, distributed ? "MatProductSetFromOptions_mpiaij_mpidense_C"
+                                             : "MatProductSetFromOptions_seqaij_seqdense_C"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscInt begin = 0, end = 0, begin_of_b = 0, end_of_b = 0;
+  if (type == MATPRODUCT_AB) {
+    PetscCall(MatGetOwnershipRangeColumn(a, &begin, &end));
+  } else {
+    PetscCall(MatGetOwnershipRange(a, &begin, &end));
+  }
+  PetscCall(MatGetOwnershipRange(b, &begin_of_b, &end_of_b));
+  PetscCheck(begin == begin_of_b && end == end_of_b, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "lanky: this rank has [%" PetscInt_FMT ", %" PetscInt_FMT
+             ") of A, but rows [%" PetscInt_FMT ", %" PetscInt_FMT ") of the dense matrix",
+             begin, end, begin_of_b, end_of_b);
+  PetscCall(set_operation(c, MATOP_PRODUCTSYMBOLIC, symbolic));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode compose_dense_products(Mat a, const char* type, bool add) {
+  const bool distributed = type[0] == 'm';
+  const char* const dense = distributed ? "mpidense" : "seqdense";
+  ProductFn* const own = distributed ? set_dense_times_mpiaij : set_dense_times_seqaij;
+  PetscFunctionBegin;
+  for (const char* where : {"", "cuda"}) {
+    char name[128];
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s%s_C", type, dense,
+                            where));
+    PetscCall(PetscObjectComposeFunction(object_of(a), name, add ? set_dense_product : nullptr));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", dense, where,
+                            type));
+    PetscCall(PetscObjectComposeFunction(object_of(a), name, add ? own : nullptr));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace lanky_petsc

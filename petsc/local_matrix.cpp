@@ -1,0 +1,137 @@
+#include "local_matrix.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lanky_petsc {
+namespace {
+
+/// CSR as lanky takes it; `narrow` holds the columns where PetscInt has 64 bits.
+PetscErrorCode csr_of(Mat a, std::vector<std::int32_t>* narrow, lanky::CsrView<Element>* csr,
+                      MatrixState* state) {
+  const PetscInt* offsets = nullptr;
+  const PetscInt* columns = nullptr;
+  PetscScalar* values = nullptr;
+  PetscMemType type = PETSC_MEMTYPE_HOST;
+  PetscInt rows = 0, cols = 0;
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(a, &rows, &cols));
+  PetscCall(MatSeqAIJGetCSRAndMemType(a, &offsets, &columns, &values, &type));
+  PetscCall(MatGetNonzeroState(a, &state->pattern));
+  PetscCall(PetscObjectStateGet(object_of(a), &state->values));
+  state->columns = columns;
+  state->nnz = rows > 0 ? offsets[rows] : 0;
+  csr->rows = rows;
+  csr->cols = cols;
+  csr->nnz = state->nnz;
+  csr->values = elements(values);
+  if (narrow == nullptr) PetscFunctionReturn(PETSC_SUCCESS);
+  if constexpr (sizeof(PetscInt) == 4) {
+    csr->row_offsets = reinterpret_cast<const std::int32_t*>(offsets);
+    csr->col_indices = reinterpret_cast<const std::int32_t*>(columns);
+  } else {
+    PetscCheck(cols <= std::numeric_limits<std::int32_t>::max(), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "lanky: a block of %" PetscInt_FMT " columns; lanky has at most 2^31 - 1", cols);
+    PetscCall(guarded([&] { narrow->assign(columns, columns + state->nnz); }));
+    csr->row_offsets = reinterpret_cast<const std::int64_t*>(offsets);
+    csr->col_indices = narrow->data();
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace
+
+Events& events() {
+  static Events registered;
+  return registered;
+}
+
+PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns,
+                                 PetscObjectState parent, Plan** plan) {
+  lanky::CsrView<Element> csr;
+  MatrixState state;
+  std::vector<std::int32_t> narrow;
+  PetscFunctionBegin;
+  PetscCall(csr_of(a, nullptr, &csr, &state));
+  state.parent = parent;
+  // One plan for a vector, and one for several: it serves all numbers up to the one that it
+  // expects, and eigensolvers ask for fewer and fewer.
+  auto found = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& held) {
+    return held.op == op && held.stream.device() == stream.device() &&
+           (held.columns == 1) == (columns == 1);
+  });
+  if (found != plans_.end() && found->columns >= columns && found->state.same_pattern(state)) {
+    if (!found->state.same_values(state)) {
+      PetscCall(PetscLogEventBegin(events().update, a, 0, 0, 0));
+      PetscCall(guarded([&] {
+        found->plan.update_values(lanky::VectorView<const Element>(csr.values, csr.nnz));
+      }));
+      found->state = state;
+      PetscCall(PetscLogEventEnd(events().update, a, 0, 0, 0));
+    }
+    *plan = &*found;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  if (found != plans_.end()) plans_.erase(found);  // its memory first
+  lanky::SparseOptions options;
+  options.op = op;
+  options.updates = true;
+  options.expected_columns = columns;
+  options.expected_layout = lanky::Layout::col;
+  const char* prefix = nullptr;
+  PetscBool tune = PETSC_FALSE;
+  PetscCall(MatGetOptionsPrefix(a, &prefix));
+  PetscCall(PetscOptionsGetBool(nullptr, prefix, "-mat_lanky_tune", &tune, nullptr));
+  options.tune = tune == PETSC_TRUE;
+  PetscCall(PetscLogEventBegin(events().plan, a, 0, 0, 0));
+  PetscCall(csr_of(a, &narrow, &csr, &state));
+  PetscCall(guarded([&] {
+    plans_.push_back({op, stream, columns, state, {stream, csr, options}});
+  }));
+  PetscCall(PetscLogEventEnd(events().plan, a, 0, 0, 0));
+  *plan = &plans_.back();
+  PetscCall(PetscInfo(a, "lanky's plan:\n%s\n", (*plan)->plan.explain().c_str()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta,
+                                     Columns* y, PetscObjectState parent) {
+  const lanky::Stream* stream = nullptr;
+  Plan* plan = nullptr;
+  PetscFunctionBegin;
+  PetscCall(stream_of(x, &stream));
+  PetscCall(find(a, op, *stream, std::max<PetscInt>(1, x.columns()), parent, &plan));
+  const double flops = 2.0 * static_cast<double>(plan->state.nnz) * x.columns();
+  PetscCall(PetscLogEventBegin(events().multiply, a, 0, 0, 0));
+  if (x.on_device()) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(guarded([&] {
+    const bool elsewhere = *stream != plan->stream;
+    if (elsewhere) {  // the plan's workspace belongs to its own stream
+      lanky::Event before(stream->device());
+      before.record(*stream);
+      plan->stream.wait(before);
+    }
+    if (x.columns() == 1) {
+      plan->plan.run(plan->stream, Element(1), {elements(x.data()), x.rows()}, element(beta),
+                     lanky::VectorView<Element>(elements(y->data()), y->rows()));
+    } else {
+      plan->plan.run(plan->stream, Element(1), x.view(), element(beta), y->view());
+    }
+    if (elsewhere) {
+      lanky::Event after(stream->device());
+      after.record(plan->stream);
+      stream->wait(after);
+    }
+  }));
+  if (x.on_device()) {
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops(flops));
+  } else {
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscCall(PetscLogEventEnd(events().multiply, a, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace lanky_petsc

@@ -1,0 +1,2 @@
+function(lanky_petsc_tests folder)
+endfunction()
