@@ -66,6 +66,7 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
       PetscCall(guarded([&] {
         found->plan.update_values(lanky::VectorView<const Element>(csr.values, csr.nnz));
       }));
+      if (parent == -1) state.parent = found->state.parent;
       found->state = state;
       PetscCall(PetscLogEventEnd(events().update, a, 0, 0, 0));
     }

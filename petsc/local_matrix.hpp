@@ -12,7 +12,7 @@ namespace lanky_petsc {
 struct MatrixState {
   PetscObjectState pattern = -1;
   PetscObjectState values = -1;
-  PetscObjectState parent = -1;  // of the distributed matrix whose block this is
+  PetscObjectState parent = -1;  // of the distributed matrix whose block this is, where one asks
   const PetscInt* columns = nullptr;
   PetscInt nnz = -1;
 
@@ -20,7 +20,7 @@ struct MatrixState {
     return pattern == other.pattern && columns == other.columns && nnz == other.nnz;
   }
   bool same_values(const MatrixState& other) const {
-    return values == other.values && parent == other.parent;
+    return values == other.values && (other.parent == -1 || parent == other.parent);
   }
 };
 
@@ -28,9 +28,9 @@ class LocalMatrix {
  public:
   /// Y = op(A) X + beta Y, where A is the matrix that these plans belong to, X and Y are open on
   /// the same side, and beta is 0 or 1. `parent` is the object state of the matrix whose block A
-  /// is.
+  /// is, in its products; a block can also be multiplied alone.
   PetscErrorCode multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta, Columns* y,
-                          PetscObjectState parent = 0);
+                          PetscObjectState parent = -1);
 
  private:
   struct Plan {

@@ -48,9 +48,29 @@ struct Replaced {
   MatDestroyFn* destroy;
 };
 
+/// Which entries of X a matrix needs. The state alone does not tell: PETSc adds it up over blocks
+/// that it makes anew, so that two patterns can have one. Blocks are made anew on all ranks alike.
+struct Pattern {
+  PetscObjectState state = -1;
+  PetscObjectId diagonal = -1;
+  PetscObjectId off_diagonal = -1;
+
+  bool operator==(const Pattern&) const = default;
+};
+
+PetscErrorCode pattern_of(Mat a, Pattern* pattern) {
+  Mat diagonal = nullptr, off_diagonal = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(a, &diagonal, &off_diagonal, nullptr));
+  PetscCall(MatGetNonzeroState(a, &pattern->state));
+  PetscCall(PetscObjectGetId(object_of(diagonal), &pattern->diagonal));
+  PetscCall(PetscObjectGetId(object_of(off_diagonal), &pattern->off_diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 struct MpiLanky {
   Replaced replaced{};
-  PetscObjectState pattern = -1;                       // that the exchanges are of
+  Pattern pattern{};                                   // that the exchanges are of
   std::vector<std::unique_ptr<Exchange>> exchanges{};  // the last ones that were used
 };
 
@@ -276,10 +296,10 @@ struct Parts {
 /// Collective where no such exchange is known.
 PetscErrorCode parts_of(Mat a, const Columns& exchanged, Parts* parts) {
   MpiLanky* held = nullptr;
-  PetscObjectState pattern = 0;
+  Pattern pattern;
   PetscFunctionBegin;
   PetscCall(held_by(a, &held));
-  PetscCall(MatGetNonzeroState(a, &pattern));
+  PetscCall(pattern_of(a, &pattern));
   if (pattern != held->pattern || !known_exchange(held, exchanged.columns())) {
     PetscCall(prepare_exchange(a, exchanged.columns(), exchanged.leading()));
   }
@@ -355,10 +375,10 @@ class Staged {
 
 PetscErrorCode prepare_exchange(Mat a, PetscInt columns, PetscInt leading) {
   MpiLanky* held = nullptr;
-  PetscObjectState pattern = 0;
+  Pattern pattern;
   PetscFunctionBegin;
   PetscCall(held_by(a, &held));
-  PetscCall(MatGetNonzeroState(a, &pattern));
+  PetscCall(pattern_of(a, &pattern));
   if (pattern != held->pattern) {
     held->exchanges.clear();
     held->pattern = pattern;

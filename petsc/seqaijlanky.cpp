@@ -5,10 +5,12 @@ namespace lanky_petsc {
 namespace {
 
 constexpr const char* kLocal = "lanky_local";
+constexpr const char* kRetrieveValues = "MatRetrieveValues_C";
 
 using MatMultFn = PetscErrorCode(Mat, Vec, Vec);
 using MatMultAddFn = PetscErrorCode(Mat, Vec, Vec, Vec);
 using MatDestroyFn = PetscErrorCode(Mat);
+using MatRetrieveValuesFn = PetscErrorCode(Mat);
 
 /// PETSc's own functions in the place of which lanky's stand.
 struct Replaced {
@@ -17,6 +19,7 @@ struct Replaced {
   MatMultAddFn* mult_add;
   MatMultAddFn* mult_transpose_add;
   MatDestroyFn* destroy;
+  MatRetrieveValuesFn* retrieve_values;  // a composed function
 };
 
 struct SeqLanky {
@@ -52,6 +55,16 @@ PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec y, Vec z) {
   return multiply(a, lanky::Op::trans, x, y, z);
 }
 
+/// PETSc's own, which does not tell that the values are other ones.
+PetscErrorCode retrieve_values(Mat a) {
+  SeqLanky* held = nullptr;
+  PetscFunctionBegin;
+  PetscCall(composed(object_of(a), kLocal, &held));
+  PetscCall(held->replaced.retrieve_values(a));
+  PetscCall(PetscObjectStateIncrease(object_of(a)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /// Leaves `a` the MATSEQAIJ that it was before.
 PetscErrorCode forget_lanky(Mat a) {
   PetscObject object = object_of(a);
@@ -65,6 +78,7 @@ PetscErrorCode forget_lanky(Mat a) {
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, own.mult_transpose));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, own.mult_transpose_add));
   PetscCall(set_operation(a, MATOP_DESTROY, own.destroy));
+  PetscCall(PetscObjectComposeFunction(object, kRetrieveValues, own.retrieve_values));
   PetscCall(compose_dense_products(a, MATSEQAIJLANKY, false));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaijlanky_seqaij_C", nullptr));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaij_seqaijlanky_C", nullptr));
@@ -132,17 +146,19 @@ PetscErrorCode seqaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE, &held->replaced.mult_transpose));
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE_ADD, &held->replaced.mult_transpose_add));
   PetscCall(get_operation(a, MATOP_DESTROY, &held->replaced.destroy));
+  PetscCall(PetscObjectQueryFunction(object, kRetrieveValues, &held->replaced.retrieve_values));
   PetscCall(compose(object, kLocal, held));
   PetscCall(set_operation(a, MATOP_MULT, mult));
   PetscCall(set_operation(a, MATOP_MULT_ADD, mult_add));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, mult_transpose));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, mult_transpose_add));
   PetscCall(set_operation(a, MATOP_DESTROY, destroy));
+  PetscCall(PetscObjectComposeFunction(object, kRetrieveValues, retrieve_values));
   PetscCall(compose_dense_products(a, MATSEQAIJLANKY, true));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaijlanky_seqaij_C", lanky_to_seqaij));
   // MatConvert() of a plain AIJ matrix finds this in a matrix of the type that it is to have.
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaij_seqaijlanky_C", seqaij_to_lanky));
-  PetscCall(set_vector_type(a));
+  PetscCall(set_vectors(a, true));
   PetscCall(PetscObjectChangeTypeName(object, MATSEQAIJLANKY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
