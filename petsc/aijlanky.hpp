@@ -24,7 +24,8 @@ PetscErrorCode multiply_distributed(Mat mpiaijlanky, lanky::Op op, Columns* x, P
 /// Prepares products with such an X; collective.
 PetscErrorCode prepare_exchange(Mat mpiaijlanky, PetscInt columns, PetscInt leading);
 
-/// Matrices give vectors on the GPU where PETSc and lanky can both use it.
-PetscErrorCode set_vector_type(Mat a);
+/// MatCreateVecs() makes vectors on the GPU where PETSc and lanky can both use it, with lanky's
+/// inner products (vectors.cpp); or PETSc's own again.
+PetscErrorCode set_vectors(Mat a, bool of_lanky);
 
 }  // namespace lanky_petsc

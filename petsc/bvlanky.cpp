@@ -3,9 +3,9 @@
 #include <slepc/private/bvimpl.h>
 
 #include <algorithm>
-#include <list>
+#include <cmath>
 
-#include "columns.hpp"
+#include "gemms.hpp"
 
 namespace lanky_petsc {
 namespace {
@@ -23,100 +23,55 @@ Mat matrix_of(BV bv) {
 /// BVMAT's operations that lanky's stand in the place of, for what they leave to them.
 struct OwnOperations {
   PetscErrorCode (*mult)(BV, PetscScalar, PetscScalar, BV, Mat);
+  PetscErrorCode (*norm)(BV, PetscInt, NormType, PetscReal*);
+  PetscErrorCode (*norm_local)(BV, PetscInt, NormType, PetscReal*);
 };
 
-/// Plans and memory that all BVs of the process share: solvers make and drop many of few shapes.
-struct Shared {
-  struct Plan {
-    lanky::GemmShape shape;
-    lanky::Stream stream;
-    lanky::GemmPlan<Element> plan;
-  };
-  std::list<Plan> plans;                      // the last used first
-  std::vector<lanky::Buffer<Element>> small;  // one for each stream
-  std::vector<lanky::Buffer<Element>> large;
-};
-Shared* shared_state = nullptr;
 PetscLogEvent gemm_event = -1;
 
-bool same(const lanky::GemmShape& a, const lanky::GemmShape& b) {
-  return a.m == b.m && a.n == b.n && a.k == b.k && a.op_a == b.op_a && a.op_b == b.op_b &&
-         a.lda == b.lda && a.ldb == b.ldb && a.ldc == b.ldc;
-}
-
-const lanky::GemmPlan<Element>& plan_for(const lanky::Stream& stream,
-                                         const lanky::GemmShape& shape) {
-  auto& plans = shared_state->plans;
-  auto found = std::find_if(plans.begin(), plans.end(), [&](const Shared::Plan& held) {
-    return held.stream == stream && same(held.shape, shape);
-  });
-  if (found == plans.end()) {
-    constexpr std::size_t kKept = 256;
-    if (plans.size() >= kKept) plans.pop_back();
-    plans.push_front({shape, stream, lanky::GemmPlan<Element>(stream, shape)});
-  } else {
-    plans.splice(plans.begin(), plans, found);
-  }
-  return plans.front().plan;
-}
-
-/// At least `size` elements on the stream, kept for the next call.
-lanky::Buffer<Element>& memory(std::vector<lanky::Buffer<Element>>* kept,
-                               const lanky::Stream& stream, std::int64_t size) {
-  auto found = std::find_if(kept->begin(), kept->end(),
-                            [&](const auto& buffer) { return buffer.stream() == stream; });
-  if (found != kept->end() && found->size() >= size) return *found;
-  if (found != kept->end()) kept->erase(found);
-  kept->emplace_back(stream, size);
-  return kept->back();
-}
-
-/// C = alpha op(A) op(B) + beta C, all by columns, in the memory of the stream's device.
-void multiply(const lanky::Stream& stream, const lanky::GemmShape& shape, Element alpha,
-              const Element* a, const Element* b, Element beta, Element* c) {
-  const lanky::GemmPlan<Element>& plan = plan_for(stream, shape);
-  const bool flip_a = shape.op_a != lanky::Op::none;
-  const bool flip_b = shape.op_b != lanky::Op::none;
-  using View = lanky::MatrixView<const Element>;
-  plan.run(stream, alpha,
-           View(a, flip_a ? shape.k : shape.m, flip_a ? shape.m : shape.k, shape.lda),
-           View(b, flip_b ? shape.n : shape.k, flip_b ? shape.k : shape.n, shape.ldb), beta,
-           lanky::MatrixView<Element>(c, shape.m, shape.n, shape.ldc));
-}
-
-PetscErrorCode begin_log(BV bv, const Columns& where) {
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(gemm_event, bv, 0, 0, 0));
-  if (where.on_device()) PetscCall(PetscLogGpuTimeBegin());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-PetscErrorCode end_log(BV bv, const Columns& where, PetscInt m, PetscInt n, PetscInt k) {
-  const double flops =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  PetscFunctionBegin;
-  if (where.on_device()) {
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(flops));
-  } else {
-    PetscCall(PetscLogFlops(flops));
-  }
-  PetscCall(PetscLogEventEnd(gemm_event, bv, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscInt leading(BV bv) {
+std::int64_t leading(BV bv) {
 #if PETSC_VERSION_LT(3, 20, 0)
   return bv->n;
 #else
   return bv->ld;
 #endif
 }
+/// Whether a BV that has no type yet got a leading dimension: from the one that it duplicates.
+bool has_leading(BV bv) {
+#if PETSC_VERSION_LT(3, 20, 0)
+  (void)bv;
+  return false;
+#else
+  return bv->ld != 0;
+#endif
+}
+
 /// Element (0, j) of the columns of a BV that is open.
-Element* column(BV bv, const Columns& open, PetscInt j) {
+Element* column(BV bv, const Columns& open, std::int64_t j) {
   return elements(open.data()) + (bv->nc + j) * leading(bv);
 }
 PetscInt active(BV bv) {
   return bv->k - bv->l;
+}
+
+/// C = alpha op(A) op(B) + beta C on the device where `where` is.
+PetscErrorCode product(BV bv, const Columns& where, const lanky::GemmShape& shape,
+                       PetscScalar alpha, const Element* a, const Element* b, PetscScalar beta,
+                       Element* c) {
+  const lanky::Stream* stream = nullptr;
+  Gemms* products = nullptr;
+  PetscFunctionBegin;
+  PetscCall(stream_of(where, &stream));
+  PetscCall(gemms(&products));
+  PetscCall(PetscLogEventBegin(gemm_event, bv, 0, 0, 0));
+  if (where.on_device()) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(
+      guarded([&] { products->multiply(*stream, shape, element(alpha), a, b, element(beta), c); }));
+  if (where.on_device()) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(log_flops(where, 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                                 static_cast<double>(shape.k)));
+  PetscCall(PetscLogEventEnd(gemm_event, bv, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /// Rows [row, row + m) and columns [col, col + n) of a small matrix of the host, where `stream`
@@ -125,7 +80,9 @@ PetscErrorCode small_operand(const lanky::Stream& stream, Mat q, PetscInt row, P
                              PetscInt col, PetscInt n, const Element** data) {
   const PetscScalar* all = nullptr;
   PetscInt ld = 0;
+  Gemms* products = nullptr;
   PetscFunctionBegin;
+  PetscCall(gemms(&products));
   PetscCall(MatDenseGetLDA(q, &ld));
   PetscCall(MatDenseGetArrayRead(q, &all));
   PetscCall(guarded([&] {
@@ -134,9 +91,7 @@ PetscErrorCode small_operand(const lanky::Stream& stream, Mat q, PetscInt row, P
     for (PetscInt j = col; j < col + n; ++j) {
       tight.insert(tight.end(), elements(all) + row + j * ld, elements(all) + row + m + j * ld);
     }
-    lanky::Buffer<Element>& buffer = memory(&shared_state->small, stream, m * n);
-    buffer.copy_from(tight);
-    *data = buffer.data();
+    *data = products->upload(stream, tight.data(), static_cast<std::int64_t>(tight.size()));
   }));
   PetscCall(MatDenseRestoreArrayRead(q, &all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,48 +109,21 @@ PetscErrorCode sum_over_ranks(BV bv, Element* values, PetscInt count) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// C = A^H B of m and n columns, all on one device, C one column after the other.
+/// A^H B of m and n columns on the host, summed over the ranks if asked; until the next such call.
 PetscErrorCode gram(BV bv, const Columns& where, PetscInt m, PetscInt n, const Element* a,
-                    PetscInt lda, const Element* b, PetscInt ldb, Element* c) {
-  const lanky::Stream* stream = nullptr;
+                    std::int64_t lda, const Element* b, std::int64_t ldb, bool all_ranks,
+                    const Element** sums) {
   PetscFunctionBegin;
-  PetscCall(stream_of(where, &stream));
-  PetscCall(begin_log(bv, where));
-  PetscCall(guarded([&] {
-    lanky::GemmShape shape{m, n, bv->n, lanky::Op::conj_trans};
-    shape.lda = lda;
-    shape.ldb = ldb;
-    shape.ldc = m;
-    multiply(*stream, shape, Element(1), a, b, Element(0), c);
-  }));
-  PetscCall(end_log(bv, where, m, n, bv->n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/// The same on the host, summed over the ranks if asked.
-PetscErrorCode gram_on_host(BV bv, const Columns& where, PetscInt m, PetscInt n, const Element* a,
-                            PetscInt lda, const Element* b, PetscInt ldb, bool all_ranks,
-                            std::vector<Element>* sums) {
-  const lanky::Stream* stream = nullptr;
-  lanky::Buffer<Element>* buffer = nullptr;
-  PetscFunctionBegin;
-  PetscCall(guarded([&] { sums->assign(static_cast<std::size_t>(m * n), Element(0)); }));
-  if (bv->n > 0) {
-    PetscCall(stream_of(where, &stream));
-    PetscCall(guarded([&] { buffer = &memory(&shared_state->small, *stream, m * n); }));
-    PetscCall(gram(bv, where, m, n, a, lda, b, ldb, buffer->data()));
-    PetscCall(guarded([&] {
-      const std::vector<Element> host = buffer->to_host();
-      std::copy_n(host.begin(), sums->size(), sums->begin());
-    }));
-  }
-  if (all_ranks) PetscCall(sum_over_ranks(bv, sums->data(), m * n));
+  PetscCall(PetscLogEventBegin(gemm_event, bv, 0, 0, 0));
+  PetscCall(gram_on_host(where, lanky::Op::conj_trans, m, n, bv->n, a, lda, b, ldb, sums));
+  PetscCall(PetscLogEventEnd(gemm_event, bv, 0, 0, 0));
+  if (all_ranks) PetscCall(sum_over_ranks(bv, const_cast<Element*>(*sums), m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /// M = Y^H X, of the active columns.
 PetscErrorCode dot(BV x, BV y, Mat result) {
-  std::vector<Element> sums;
+  const Element* sums = nullptr;
   PetscScalar* m = nullptr;
   PetscInt ld = 0;
   Columns xs(matrix_of(x));
@@ -204,56 +132,39 @@ PetscErrorCode dot(BV x, BV y, Mat result) {
   const PetscInt rows = active(y), cols = active(x);
   PetscCall(xs.open(Access::read));
   PetscCall(ys.open(Access::read));
-  PetscCall(gram_on_host(x, xs, rows, cols, column(y, ys, y->l), leading(y), column(x, xs, x->l),
-                         leading(x), true, &sums));
+  PetscCall(gram(x, xs, rows, cols, column(y, ys, y->l), leading(y), column(x, xs, x->l),
+                 leading(x), true, &sums));
   PetscCall(ys.close());
   PetscCall(xs.close());
   PetscCall(MatDenseGetLDA(result, &ld));
   PetscCall(MatDenseGetArray(result, &m));
   for (PetscInt j = 0; j < cols; ++j) {
-    std::copy_n(sums.begin() + j * rows, rows, elements(m) + y->l + (x->l + j) * ld);
+    std::copy_n(sums + j * rows, rows, elements(m) + y->l + (x->l + j) * ld);
   }
   PetscCall(MatDenseRestoreArray(result, &m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// q = X^H y, or X^H B y, of the active columns; without q in the BV's buffer.
+/// q = X^H y, or X^H B y, of the active columns; without q in the BV's buffer, on the host.
 PetscErrorCode dot_vector(BV x, Vec y, PetscScalar* q, bool all_ranks) {
-  std::vector<Element> sums;
-  PetscMPIInt ranks = 1;
+  const Element* sums = nullptr;
+  PetscScalar* target = q;
   Vec z = y;
   PetscFunctionBegin;
   if (x->matrix) {
     PetscCall(BV_IPMatMult(x, y));
     z = x->Bx;
   }
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(object_of(x)), &ranks));
   Columns xs(matrix_of(x));
   Columns ys(z);
   PetscCall(open_together(&xs, &ys, Access::read));
-  const Element* from = column(x, xs, x->l);
-  const PetscInt ld = std::max<PetscInt>(1, ys.rows());
-  bool done = false;
-  if (!q && ranks == 1 && x->n > 0) {  // never leaves the device
-    Columns buffer(x->buffer);
-    PetscCall(buffer.open(Access::read_write));
-    if (buffer.on_device() == xs.on_device()) {
-      PetscCall(gram(x, xs, active(x), 1, from, leading(x), elements(ys.data()), ld,
-                     elements(buffer.data())));
-      done = true;
-    }
-    PetscCall(buffer.close());
-  }
-  if (!done) {
-    PetscCall(gram_on_host(x, xs, active(x), 1, from, leading(x), elements(ys.data()), ld,
-                           all_ranks, &sums));
-    PetscScalar* target = q;
-    if (!q) PetscCall(VecGetArray(x->buffer, &target));
-    std::copy(sums.begin(), sums.end(), elements(target));
-    if (!q) PetscCall(VecRestoreArray(x->buffer, &target));
-  }
+  PetscCall(gram(x, xs, active(x), 1, column(x, xs, x->l), leading(x), elements(ys.data()),
+                 std::max<PetscInt>(1, ys.rows()), all_ranks, &sums));
   PetscCall(ys.close());
   PetscCall(xs.close());
+  if (!q) PetscCall(VecGetArray(x->buffer, &target));
+  std::copy_n(sums, active(x), elements(target));
+  if (!q) PetscCall(VecRestoreArray(x->buffer, &target));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 PetscErrorCode dot_vec(BV x, Vec y, PetscScalar* q) {
@@ -263,23 +174,44 @@ PetscErrorCode dot_vec_local(BV x, Vec y, PetscScalar* q) {
   return dot_vector(x, y, q, false);
 }
 
-/// C = alpha X B + beta C: columns of X from its l-th on, B in the memory of the stream's device.
-PetscErrorCode update(BV x, const Columns& xs, PetscInt k, PetscInt n, PetscScalar alpha,
-                      lanky::Op op_b, const Element* b, PetscInt ldb, PetscScalar beta, Element* c,
-                      PetscInt ldc) {
-  const lanky::Stream* stream = nullptr;
+/// The norm of column j; of all active ones for j < 0.
+PetscErrorCode norm_of(BV bv, PetscInt j, NormType type, PetscReal* result, bool all_ranks) {
+  OwnOperations* own = nullptr;
+  PetscFunctionBegin;
+  if (j >= 0 && (type == NORM_2 || type == NORM_FROBENIUS)) {
+    const Element* sum = nullptr;
+    Columns open(matrix_of(bv));
+    PetscCall(open.open(Access::read));
+    const Element* x = column(bv, open, j);
+    PetscCall(gram(bv, open, 1, 1, x, leading(bv), x, leading(bv), all_ranks, &sum));
+    PetscCall(open.close());
+    // Squares that leave the range of the type are for the norm that scales.
+    if (std::isnormal(std::real(*sum))) {
+      *result = PetscSqrtReal(std::real(*sum));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall(composed(object_of(bv), kOwn, &own));
+  PetscCall((all_ranks ? own->norm : own->norm_local)(bv, j, type, result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+PetscErrorCode norm(BV bv, PetscInt j, NormType type, PetscReal* result) {
+  return norm_of(bv, j, type, result, true);
+}
+PetscErrorCode norm_local(BV bv, PetscInt j, NormType type, PetscReal* result) {
+  return norm_of(bv, j, type, result, false);
+}
+
+/// C = alpha X B + beta C: the active columns of X, B in the memory of the device where X is.
+PetscErrorCode update(BV x, const Columns& xs, PetscInt n, PetscScalar alpha, lanky::Op op_b,
+                      const Element* b, PetscScalar beta, Element* c, std::int64_t ldc) {
   PetscFunctionBegin;
   if (x->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(stream_of(xs, &stream));
-  PetscCall(begin_log(x, xs));
-  PetscCall(guarded([&] {
-    lanky::GemmShape shape{x->n, n, k, lanky::Op::none, op_b};
-    shape.lda = leading(x);
-    shape.ldb = ldb;
-    shape.ldc = ldc;
-    multiply(*stream, shape, element(alpha), column(x, xs, x->l), b, element(beta), c);
-  }));
-  PetscCall(end_log(x, xs, x->n, n, k));
+  lanky::GemmShape shape{x->n, n, active(x), lanky::Op::none, op_b};
+  shape.lda = leading(x);
+  shape.ldb = op_b == lanky::Op::none ? active(x) : n;
+  shape.ldc = ldc;
+  PetscCall(product(x, xs, shape, alpha, column(x, xs, x->l), b, beta, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,8 +232,8 @@ PetscErrorCode mult(BV y, PetscScalar alpha, PetscScalar beta, BV x, Mat q) {
   PetscCall(ys.open(Access::read_write));
   PetscCall(stream_of(xs, &stream));
   PetscCall(small_operand(*stream, q, x->l, active(x), y->l, active(y), &small));
-  PetscCall(update(x, xs, active(x), active(y), alpha, lanky::Op::none, small, active(x), beta,
-                   column(y, ys, y->l), leading(y)));
+  PetscCall(update(x, xs, active(y), alpha, lanky::Op::none, small, beta, column(y, ys, y->l),
+                   leading(y)));
   PetscCall(ys.close());
   PetscCall(xs.close());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,34 +242,21 @@ PetscErrorCode mult(BV y, PetscScalar alpha, PetscScalar beta, BV x, Mat q) {
 /// y = beta y + alpha X q; without q, of the coefficients in the BV's buffer.
 PetscErrorCode mult_vec(BV x, PetscScalar alpha, PetscScalar beta, Vec y, PetscScalar* q) {
   const lanky::Stream* stream = nullptr;
+  const PetscScalar* coefficients = q;
   const Element* small = nullptr;
+  Gemms* products = nullptr;
   Columns xs(matrix_of(x));
   Columns ys(y);
-  Columns buffer(x->buffer);
   PetscFunctionBegin;
   const bool overwrites = beta == PetscScalar(0);
   PetscCall(open_together(&xs, &ys, overwrites ? Access::write : Access::read_write));
   PetscCall(stream_of(xs, &stream));
-  if (!q) {
-    PetscCall(buffer.open(Access::read));
-    if (buffer.on_device() != xs.on_device()) {
-      PetscCall(buffer.close());
-      PetscCall(buffer.open(Access::read, true));
-    }
-  }
-  const Element* coefficients = q ? elements(q) : elements(buffer.data());
-  if (!xs.on_device() || (!q && buffer.on_device())) {
-    small = coefficients;
-  } else {
-    PetscCall(guarded([&] {
-      lanky::Buffer<Element>& copy = memory(&shared_state->small, *stream, active(x));
-      copy.copy_from({coefficients, static_cast<std::size_t>(active(x))});
-      small = copy.data();
-    }));
-  }
-  PetscCall(update(x, xs, active(x), 1, alpha, lanky::Op::none, small, active(x), beta,
-                   elements(ys.data()), std::max<PetscInt>(1, ys.rows())));
-  if (!q) PetscCall(buffer.close());
+  PetscCall(gemms(&products));
+  if (!q) PetscCall(VecGetArrayRead(x->buffer, &coefficients));
+  PetscCall(guarded([&] { small = products->upload(*stream, elements(coefficients), active(x)); }));
+  if (!q) PetscCall(VecRestoreArrayRead(x->buffer, &coefficients));
+  PetscCall(update(x, xs, 1, alpha, lanky::Op::none, small, beta, elements(ys.data()),
+                   std::max<PetscInt>(1, ys.rows())));
   PetscCall(ys.close());
   PetscCall(xs.close());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,29 +267,21 @@ PetscErrorCode mult_in_place(BV v, Mat q, PetscInt s, PetscInt e, lanky::Op op) 
   const lanky::Stream* stream = nullptr;
   const Element* small = nullptr;
   Element* result = nullptr;
+  Gemms* products = nullptr;
   PetscFunctionBegin;
   if (s >= e || v->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscInt k = active(v), n = e - s;
   const bool flip = op != lanky::Op::none;
-  const PetscInt size = leading(v) * (n - 1) + v->n;
   Columns vs(matrix_of(v));
   PetscCall(vs.open(Access::read_write));
   PetscCall(stream_of(vs, &stream));
   PetscCall(flip ? small_operand(*stream, q, s, n, v->l, k, &small)
                  : small_operand(*stream, q, v->l, k, s, n, &small));
-  PetscCall(
-      guarded([&] { result = memory(&shared_state->large, *stream, leading(v) * n).data(); }));
-  PetscCall(update(v, vs, k, n, 1.0, op, small, flip ? n : k, 0.0, result, leading(v)));
-  const std::size_t bytes = sizeof(Element) * static_cast<std::size_t>(size);
-#if defined(PETSC_HAVE_CUDA)
-  if (vs.on_device()) {
-    PetscCall(PetscDeviceMemcpy(nullptr, column(v, vs, s), result, bytes));
-  } else {
-    PetscCall(PetscMemcpy(column(v, vs, s), result, bytes));
-  }
-#else
-  PetscCall(PetscMemcpy(column(v, vs, s), result, bytes));
-#endif
+  PetscCall(gemms(&products));
+  PetscCall(guarded([&] { result = products->scratch(*stream, leading(v) * n); }));
+  PetscCall(update(v, vs, n, 1.0, op, small, 0.0, result, leading(v)));
+  PetscCall(copy_columns(vs.on_device(), v->n, n, reinterpret_cast<const PetscScalar*>(result),
+                         leading(v), reinterpret_cast<PetscScalar*>(column(v, vs, s)), leading(v)));
   PetscCall(vs.close());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -384,11 +295,21 @@ PetscErrorCode mult_in_place_conj_trans(BV v, Mat q, PetscInt s, PetscInt e) {
 PetscErrorCode create_lanky(BV bv) {
   PetscErrorCode (*create_mat)(BV) = nullptr;
   PetscFunctionBegin;
+  const bool is_duplicate = has_leading(bv);
   PetscCall(PetscFunctionListFind(BVList, BVMAT, &create_mat));
   PetscCheck(create_mat, PetscObjectComm(object_of(bv)), PETSC_ERR_PLIB, "SLEPc has no BV type %s",
              BVMAT);
   PetscCall(create_mat(bv));
-  auto* own = new (std::nothrow) OwnOperations{bv->ops->mult};
+  if (bv->cuda) {
+    // Coefficients of Gram-Schmidt are few, and the host decides by them. There they are added up
+    // and looked at without a wait for the GPU each time.
+    // But random numbers are to be made on the GPU, as this flag tells. Duplicates share the
+    // original's generator.
+    PetscRandom random = nullptr;
+    if (!is_duplicate) PetscCall(BVGetRandomContext(bv, &random));
+    bv->cuda = PETSC_FALSE;
+  }
+  auto* own = new (std::nothrow) OwnOperations{bv->ops->mult, bv->ops->norm, bv->ops->norm_local};
   PetscCheck(own, PETSC_COMM_SELF, PETSC_ERR_MEM, "the host is out of memory");
   PetscCall(compose(object_of(bv), kOwn, own));
   bv->ops->mult = mult;
@@ -398,13 +319,9 @@ PetscErrorCode create_lanky(BV bv) {
   bv->ops->dot = dot;
   bv->ops->dotvec = dot_vec;
   bv->ops->dotvec_local = dot_vec_local;
+  bv->ops->norm = norm;
+  bv->ops->norm_local = norm_local;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode forget_shared() {
-  delete shared_state;
-  shared_state = nullptr;
-  return PETSC_SUCCESS;
 }
 
 }  // namespace
@@ -417,11 +334,6 @@ PETSC_EXTERN PetscErrorCode LankySlepcRegister(void) {
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(BVList, "lanky", &known));
   if (known) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!shared_state) {
-    shared_state = new (std::nothrow) Shared;
-    PetscCheck(shared_state, PETSC_COMM_SELF, PETSC_ERR_MEM, "the host is out of memory");
-    PetscCall(PetscRegisterFinalize(forget_shared));
-  }
   PetscCall(PetscClassIdRegister("lanky BV", &id));
   PetscCall(PetscLogEventRegister("LankyGemm", id, &gemm_event));
   PetscCall(BVRegister("lanky", create_lanky));

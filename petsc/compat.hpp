@@ -111,6 +111,34 @@ inline PetscErrorCode device_stream(lanky::Stream* stream) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// Copies `columns` columns of `rows` elements, leading dimensions apart, in the order of PETSc's
+/// stream on a device, at once on the host.
+inline PetscErrorCode copy_columns(bool on_device, PetscInt rows, PetscInt columns,
+                                   const PetscScalar* from, PetscInt from_leading, PetscScalar* to,
+                                   PetscInt to_leading) {
+  PetscFunctionBegin;
+  if (rows == 0 || columns == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  constexpr std::size_t kSize = sizeof(PetscScalar);
+  const auto height = static_cast<std::size_t>(rows);
+#if defined(PETSC_HAVE_CUDA)
+  if (on_device) {
+    lanky::Stream stream(lanky::Device::cpu());
+    PetscCall(device_stream(&stream));
+    PetscCallCUDA(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_leading) * kSize, from,
+                                    static_cast<std::size_t>(from_leading) * kSize, height * kSize,
+                                    static_cast<std::size_t>(columns), cudaMemcpyDeviceToDevice,
+                                    stream.native()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  (void)on_device;
+  for (PetscInt j = 0; j < columns; ++j) {
+    const std::ptrdiff_t column = j;  // the product may pass the end of a PetscInt
+    PetscCall(PetscMemcpy(to + column * to_leading, from + column * from_leading, height * kSize));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 enum class Access { read, write, read_write };
 
 /// The array of a dense matrix (of its local rows), where its newest values are.

@@ -238,7 +238,7 @@ PetscErrorCode lanky_to_mpiaij(Mat a, MatType, MatReuse reuse, Mat* b) {
   }
   PetscCall(forget_lanky(a));
   PetscCall(PetscObjectChangeTypeName(object_of(a), MATMPIAIJ));
-  PetscCall(MatSetVecType(a, VECSTANDARD));
+  PetscCall(set_vectors(a, false));
   PetscCall(MatMPIAIJGetSeqAIJ(a, &blocks[0], &blocks[1], nullptr));
   for (Mat block : blocks)
     PetscCall(MatConvert(block, MATSEQAIJ, MAT_INPLACE_MATRIX, &block));
@@ -275,7 +275,7 @@ PetscErrorCode mpiaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscCall(compose_dense_products(a, MATMPIAIJLANKY, true));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijlanky_mpiaij_C", lanky_to_mpiaij));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijlanky_C", mpiaij_to_lanky));
-  PetscCall(set_vector_type(a));
+  PetscCall(set_vectors(a, true));
   PetscCall(PetscObjectChangeTypeName(object, MATMPIAIJLANKY));
   PetscCall(MatAssembled(a, &assembled));
   if (assembled) PetscCall(convert_blocks(a));
@@ -312,23 +312,6 @@ PetscErrorCode parts_of(Mat a, const Columns& exchanged, Parts* parts) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// Copies columns to another leading dimension, in the memory where both are.
-PetscErrorCode copy_columns(const Columns& shape, const PetscScalar* from, PetscInt from_leading,
-                            PetscScalar* to, PetscInt to_leading) {
-  PetscFunctionBegin;
-  for (PetscInt j = 0; j < shape.columns(); ++j) {
-    const std::size_t bytes = sizeof(PetscScalar) * static_cast<std::size_t>(shape.rows());
-#if defined(PETSC_HAVE_CUDA)
-    if (shape.on_device()) {
-      PetscCall(PetscDeviceMemcpy(nullptr, to + j * to_leading, from + j * from_leading, bytes));
-      continue;
-    }
-#endif
-    PetscCall(PetscMemcpy(to + j * to_leading, from + j * from_leading, bytes));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /// Columns with the leading dimension of an exchange: the caller's own, or a copy where theirs is
 /// another.
 class Staged {
@@ -345,8 +328,8 @@ class Staged {
       PetscCall(memory_beside(columns_, size, &exchange_->staged_on_host,
                               &exchange_->staged_on_device, &memory_));
       PetscCall(VecGetArrayWriteAndMemType(memory_, &data_, nullptr));
-      PetscCall(
-          copy_columns(columns_, columns_.data(), columns_.leading(), data_, exchange_->leading));
+      PetscCall(copy_columns(columns_.on_device(), columns_.rows(), columns_.columns(),
+                             columns_.data(), columns_.leading(), data_, exchange_->leading));
     } else {
       data_ = columns_.data();
     }
@@ -355,8 +338,8 @@ class Staged {
   PetscErrorCode close(bool changed) {
     PetscFunctionBegin;
     if (copies_ && changed) {
-      PetscCall(
-          copy_columns(columns_, data_, exchange_->leading, columns_.data(), columns_.leading()));
+      PetscCall(copy_columns(columns_.on_device(), columns_.rows(), columns_.columns(), data_,
+                             exchange_->leading, columns_.data(), columns_.leading()));
     }
     if (copies_) PetscCall(VecRestoreArrayWriteAndMemType(memory_, &data_));
     PetscFunctionReturn(PETSC_SUCCESS);

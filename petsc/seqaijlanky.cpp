@@ -109,7 +109,7 @@ PetscErrorCode lanky_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* b) {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(forget_lanky(a));
-  PetscCall(MatSetVecType(a, VECSTANDARD));
+  PetscCall(set_vectors(a, false));
   PetscCall(PetscObjectChangeTypeName(object_of(a), MATSEQAIJ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -167,16 +167,6 @@ PetscErrorCode create_seqaijlanky(Mat a) {
   PetscFunctionBegin;
   PetscCall(MatSetType(a, MATSEQAIJ));
   PetscCall(seqaij_to_lanky(a, MATSEQAIJLANKY, MAT_INPLACE_MATRIX, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode set_vector_type(Mat a) {
-  PetscFunctionBegin;
-#if defined(PETSC_HAVE_CUDA)
-  if (lanky::Device::best().is_cuda()) PetscCall(MatSetVecType(a, VECCUDA));
-#else
-  (void)a;
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,156 @@
+#include "gemms.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace lanky_petsc {
+namespace {
+
+Gemms* shared_gemms = nullptr;
+
+PetscErrorCode drop_gemms() {
+  delete shared_gemms;
+  shared_gemms = nullptr;
+  return PETSC_SUCCESS;
+}
+
+bool same(const lanky::GemmShape& a, const lanky::GemmShape& b) {
+  return a.m == b.m && a.n == b.n && a.k == b.k && a.op_a == b.op_a && a.op_b == b.op_b &&
+         a.lda == b.lda && a.ldb == b.ldb && a.ldc == b.ldc;
+}
+
+#if defined(PETSC_HAVE_CUDA)
+void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  throw lanky::Error(status == cudaErrorMemoryAllocation ? lanky::ErrorCode::out_of_memory
+                                                         : lanky::ErrorCode::device,
+                     std::string(call) + ": " + cudaGetErrorString(status));
+}
+#endif
+
+}  // namespace
+
+Element* Memory::at_least(std::int64_t count) {
+  if (count > count_) {
+    release();
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Element);
+#if defined(PETSC_HAVE_CUDA)
+    if (kind_ == Kind::pinned) check(cudaMallocHost(&data_, bytes), "cudaMallocHost");
+    if (kind_ == Kind::device) check(cudaMalloc(&data_, bytes), "cudaMalloc");
+#endif
+    if (data_ == nullptr) data_ = ::operator new(bytes);
+    count_ = count;
+  }
+  return static_cast<Element*>(data_);
+}
+
+void Memory::release() noexcept {
+#if defined(PETSC_HAVE_CUDA)
+  if (kind_ == Kind::pinned && data_ != nullptr) cudaFreeHost(data_);
+  if (kind_ == Kind::device && data_ != nullptr) cudaFree(data_);
+  if (kind_ != Kind::host) data_ = nullptr;
+#endif
+  ::operator delete(data_);
+  data_ = nullptr;
+  count_ = 0;
+}
+
+void Gemms::multiply(const lanky::Stream& stream, const lanky::GemmShape& shape, Element alpha,
+                     const Element* a, const Element* b, Element beta, Element* c) {
+  auto found = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& held) {
+    return held.stream == stream && same(held.shape, shape);
+  });
+  if (found == plans_.end()) {
+    constexpr std::size_t kKept = 256;
+    if (plans_.size() >= kKept) plans_.pop_back();
+    plans_.push_front({shape, stream, lanky::GemmPlan<Element>(stream, shape)});
+  } else {
+    plans_.splice(plans_.begin(), plans_, found);
+  }
+  const bool flip_a = shape.op_a != lanky::Op::none;
+  const bool flip_b = shape.op_b != lanky::Op::none;
+  using View = lanky::MatrixView<const Element>;
+  plans_.front().plan.run(
+      stream, alpha, View(a, flip_a ? shape.k : shape.m, flip_a ? shape.m : shape.k, shape.lda),
+      View(b, flip_b ? shape.n : shape.k, flip_b ? shape.k : shape.n, shape.ldb), beta,
+      lanky::MatrixView<Element>(c, shape.m, shape.n, shape.ldc));
+}
+
+const Element* Gemms::upload(const lanky::Stream& stream, const Element* host, std::int64_t count) {
+  Upload& slot = uploads_[next_upload_];
+  next_upload_ = (next_upload_ + 1) % uploads_.size();
+  if (slot.done) slot.done->synchronize();
+  Element* pinned = slot.pinned.at_least(count);
+  std::copy_n(host, count, pinned);
+  if (!stream.device().is_cuda()) return pinned;
+  Element* device = slot.device.at_least(count);
+#if defined(PETSC_HAVE_CUDA)
+  check(cudaMemcpyAsync(device, pinned, static_cast<std::size_t>(count) * sizeof(Element),
+                        cudaMemcpyHostToDevice, stream.native()),
+        "cudaMemcpyAsync");
+#endif
+  if (!slot.done) slot.done.emplace(stream.device());
+  slot.done->record(stream);
+  return device;
+}
+
+Element* Gemms::result(const lanky::Stream& stream, std::int64_t count) {
+  return (stream.device().is_cuda() ? pinned_ : host_).at_least(count);
+}
+
+Element* Gemms::scratch(const lanky::Stream& stream, std::int64_t count) {
+  return (stream.device().is_cuda() ? device_scratch_ : host_scratch_).at_least(count);
+}
+
+PetscErrorCode gemms(Gemms** gemms) {
+  PetscFunctionBegin;
+  if (!shared_gemms) {
+    PetscCall(guarded([] { shared_gemms = new Gemms; }));
+    PetscCall(PetscRegisterFinalize(drop_gemms));
+  }
+  *gemms = shared_gemms;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode gram_on_host(const Columns& where, lanky::Op op, PetscInt m, PetscInt n, PetscInt k,
+                            const Element* a, std::int64_t lda, const Element* b, std::int64_t ldb,
+                            const Element** result) {
+  const lanky::Stream* stream = nullptr;
+  Gemms* products = nullptr;
+  PetscFunctionBegin;
+  PetscCall(stream_of(where, &stream));
+  PetscCall(gemms(&products));
+  if (where.on_device()) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(guarded([&] {
+    const std::int64_t count = static_cast<std::int64_t>(m) * n;
+    Element* sums = products->result(*stream, std::max<std::int64_t>(1, count));
+    if (k > 0) {
+      lanky::GemmShape shape{m, n, k, op};
+      shape.lda = lda;
+      shape.ldb = ldb;
+      shape.ldc = m;
+      products->multiply(*stream, shape, Element(1), a, b, Element(0), sums);
+      stream->synchronize();
+    } else {
+      std::fill_n(sums, count, Element(0));
+    }
+    *result = sums;
+  }));
+  if (where.on_device()) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(log_flops(
+      where, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode log_flops(const Columns& where, double flops) {
+  PetscFunctionBegin;
+  if (where.on_device()) {
+    PetscCall(PetscLogGpuFlops(flops));
+  } else {
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace lanky_petsc
