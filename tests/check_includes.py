@@ -33,6 +33,7 @@ ALLOWED = {
     "bench/cuda": ["include/lanky", "src/core", "src/device", *BENCH],
     "cli": ["include/lanky", *BENCH, "bench/report", "bench/ladder", "collection"],
     "examples": ["include/lanky"],
+    "petsc": ["include/lanky"],
     "docs/snippets": ["include/lanky"],
     "tests": None,  # anything
 }
@@ -118,6 +119,8 @@ def self_test() -> None:
         ("bench/a.cpp", ""),
         ("bench/cuda/peak.cu", '#include "dense/policy.hpp"'),
         ("examples/cholqr/cholqr.cpp", '#include "core/text.hpp"'),
+        ("petsc/columns.hpp", '#include "core/text.hpp"'),
+        ("petsc/tests/matrix_test.cpp", '#include "dense/policy.hpp"'),
         ("solvers/lobpcg.cpp", '#include "dense/policy.hpp"'),
         ("solvers/lobpcg.cpp", "#include <Eigen/QR>"),
         ("include/lanky/svd.hpp", "#include <Eigen/QR>"),
