@@ -327,6 +327,7 @@ PetscErrorCode create_lanky(BV bv) {
 }  // namespace
 }  // namespace lanky_petsc
 
+// NOLINTNEXTLINE(readability-identifier-naming)
 PETSC_EXTERN PetscErrorCode LankySlepcRegister(void) {
   using namespace lanky_petsc;
   PetscClassId id = 0;
@@ -341,6 +342,7 @@ PETSC_EXTERN PetscErrorCode LankySlepcRegister(void) {
 }
 
 /// What PETSc calls in a library of this name that it has loaded.
+// NOLINTNEXTLINE(readability-identifier-naming)
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_lankyslepc(void) {
   return LankySlepcRegister();
 }

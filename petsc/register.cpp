@@ -21,6 +21,7 @@ PetscErrorCode LankyPetscRegister(void) {
 }
 
 /// What PETSc calls in a library of this name that it has loaded.
+// NOLINTNEXTLINE(readability-identifier-naming)
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_lankypetsc(void) {
   return LankyPetscRegister();
 }

@@ -352,7 +352,7 @@ void test_orthogonalization() {
       std::vector<PetscScalar> is = entries(got), identity = is;
       for (PetscInt i = 0; i < shape.k; ++i) {
         for (PetscInt j = 0; j < shape.k; ++j) {
-          identity[static_cast<std::size_t>(i + j * shape.columns)] = i == j ? 1.0 : 0.0;
+          identity[static_cast<std::size_t>(j) * shape.columns + i] = i == j ? 1.0 : 0.0;
         }
       }
       check_numbers(label + ": orthonormal", is, identity, 100 * kRounding);
