@@ -80,10 +80,11 @@ void Gemms::multiply(const lanky::Stream& stream, const lanky::GemmShape& shape,
 const Element* Gemms::upload(const lanky::Stream& stream, const Element* host, std::int64_t count) {
   Upload& slot = uploads_[next_upload_];
   next_upload_ = (next_upload_ + 1) % uploads_.size();
+  if (!stream.device().is_cuda())
+    return std::copy_n(host, count, slot.host.at_least(count)) - count;
   if (slot.done) slot.done->synchronize();
   Element* pinned = slot.pinned.at_least(count);
   std::copy_n(host, count, pinned);
-  if (!stream.device().is_cuda()) return pinned;
   Element* device = slot.device.at_least(count);
 #if defined(PETSC_HAVE_CUDA)
   check(cudaMemcpyAsync(device, pinned, static_cast<std::size_t>(count) * sizeof(Element),

@@ -25,7 +25,7 @@ class Memory {
 
  private:
   void release() noexcept;
-  Kind kind_;
+  [[maybe_unused]] Kind kind_;  // there is one alone without CUDA
   std::int64_t count_ = 0;
   void* data_ = nullptr;
 };
@@ -50,6 +50,7 @@ class Gemms {
     lanky::GemmPlan<Element> plan;
   };
   struct Upload {
+    Memory host{Memory::Kind::host};
     Memory pinned{Memory::Kind::pinned};
     Memory device{Memory::Kind::device};
     std::optional<lanky::Event> done;

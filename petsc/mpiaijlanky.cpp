@@ -45,7 +45,6 @@ struct Replaced {
   MatMultAddFn* mult_add;
   MatMultAddFn* mult_transpose_add;
   MatAssemblyEndFn* assembly_end;
-  MatDestroyFn* destroy;
 };
 
 /// Which entries of X a matrix needs. The state alone does not tell: PETSc adds it up over blocks
@@ -196,6 +195,9 @@ PetscErrorCode assembly_end(Mat a, MatAssemblyType type) {
 
 PetscErrorCode mpiaij_to_lanky(Mat a, MatType type, MatReuse reuse, Mat* b);
 
+/// MATMPIAIJ's. MatHeaderMerge() destroys a matrix that it has taken its composed objects from.
+MatDestroyFn* own_destroy = nullptr;
+
 PetscErrorCode forget_lanky(Mat a) {
   PetscObject object = object_of(a);
   MpiLanky* held = nullptr;
@@ -208,7 +210,7 @@ PetscErrorCode forget_lanky(Mat a) {
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, own.mult_transpose));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, own.mult_transpose_add));
   PetscCall(set_operation(a, MATOP_ASSEMBLY_END, own.assembly_end));
-  PetscCall(set_operation(a, MATOP_DESTROY, own.destroy));
+  PetscCall(set_operation(a, MATOP_DESTROY, own_destroy));
   PetscCall(compose_dense_products(a, MATMPIAIJLANKY, false));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijlanky_mpiaij_C", nullptr));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijlanky_C", nullptr));
@@ -217,11 +219,9 @@ PetscErrorCode forget_lanky(Mat a) {
 }
 
 PetscErrorCode destroy(Mat a) {
-  MatDestroyFn* own = nullptr;
   PetscFunctionBegin;
   PetscCall(forget_lanky(a));
-  PetscCall(get_operation(a, MATOP_DESTROY, &own));
-  PetscCall(own(a));
+  PetscCall(own_destroy(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,7 +264,7 @@ PetscErrorCode mpiaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE, &held->replaced.mult_transpose));
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE_ADD, &held->replaced.mult_transpose_add));
   PetscCall(get_operation(a, MATOP_ASSEMBLY_END, &held->replaced.assembly_end));
-  PetscCall(get_operation(a, MATOP_DESTROY, &held->replaced.destroy));
+  PetscCall(get_operation(a, MATOP_DESTROY, &own_destroy));
   PetscCall(compose(object, kDistributed, held));
   PetscCall(set_operation(a, MATOP_MULT, mult));
   PetscCall(set_operation(a, MATOP_MULT_ADD, mult_add));

@@ -18,7 +18,6 @@ struct Replaced {
   MatMultFn* mult_transpose;
   MatMultAddFn* mult_add;
   MatMultAddFn* mult_transpose_add;
-  MatDestroyFn* destroy;
   MatRetrieveValuesFn* retrieve_values;  // a composed function
 };
 
@@ -65,6 +64,9 @@ PetscErrorCode retrieve_values(Mat a) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// MATSEQAIJ's. MatHeaderMerge() destroys a matrix that it has taken its composed objects from.
+MatDestroyFn* own_destroy = nullptr;
+
 /// Leaves `a` the MATSEQAIJ that it was before.
 PetscErrorCode forget_lanky(Mat a) {
   PetscObject object = object_of(a);
@@ -77,7 +79,7 @@ PetscErrorCode forget_lanky(Mat a) {
   PetscCall(set_operation(a, MATOP_MULT_ADD, own.mult_add));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, own.mult_transpose));
   PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, own.mult_transpose_add));
-  PetscCall(set_operation(a, MATOP_DESTROY, own.destroy));
+  PetscCall(set_operation(a, MATOP_DESTROY, own_destroy));
   PetscCall(PetscObjectComposeFunction(object, kRetrieveValues, own.retrieve_values));
   PetscCall(compose_dense_products(a, MATSEQAIJLANKY, false));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_seqaijlanky_seqaij_C", nullptr));
@@ -89,9 +91,7 @@ PetscErrorCode forget_lanky(Mat a) {
 PetscErrorCode destroy(Mat a) {
   PetscFunctionBegin;
   PetscCall(forget_lanky(a));
-  MatDestroyFn* own = nullptr;
-  PetscCall(get_operation(a, MATOP_DESTROY, &own));
-  PetscCall(own(a));
+  PetscCall(own_destroy(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,7 +145,7 @@ PetscErrorCode seqaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscCall(get_operation(a, MATOP_MULT_ADD, &held->replaced.mult_add));
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE, &held->replaced.mult_transpose));
   PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE_ADD, &held->replaced.mult_transpose_add));
-  PetscCall(get_operation(a, MATOP_DESTROY, &held->replaced.destroy));
+  PetscCall(get_operation(a, MATOP_DESTROY, &own_destroy));
   PetscCall(PetscObjectQueryFunction(object, kRetrieveValues, &held->replaced.retrieve_values));
   PetscCall(compose(object, kLocal, held));
   PetscCall(set_operation(a, MATOP_MULT, mult));
