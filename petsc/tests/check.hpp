@@ -97,6 +97,14 @@ inline void fill(Vec x, std::uint64_t seed) {
   OK(VecRestoreArrayWrite(x, &data));
 }
 
+/// Whether dense matrices and blocks of vectors are to be on the GPU (-on_device), as vectors of
+/// lanky's matrices are wherever there is one.
+inline bool on_device() {
+  PetscBool asked = PETSC_FALSE;
+  OK(PetscOptionsHasName(nullptr, nullptr, "-on_device", &asked));
+  return asked == PETSC_TRUE;
+}
+
 /// A dense matrix with `rows` local rows (of `all_rows`), with a leading dimension that is larger
 /// by `padding`.
 inline Matrix dense(PetscInt rows, PetscInt all_rows, PetscInt columns, PetscInt padding,
@@ -104,7 +112,11 @@ inline Matrix dense(PetscInt rows, PetscInt all_rows, PetscInt columns, PetscInt
   Matrix x;
   OK(MatCreate(PETSC_COMM_WORLD, &x));
   OK(MatSetSizes(x, rows, PETSC_DECIDE, all_rows, columns));
+#if defined(PETSC_HAVE_CUDA)
+  OK(MatSetType(x, on_device() ? MATDENSECUDA : MATDENSE));
+#else
   OK(MatSetType(x, MATDENSE));
+#endif
   if (padding > 0) OK(MatDenseSetLDA(x, rows + padding));
   OK(MatSetUp(x));
   PetscInt begin = 0, end = 0, leading = 0;

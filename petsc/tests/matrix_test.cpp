@@ -147,11 +147,11 @@ Vector absolute(Vec x) {
   return y;
 }
 
-/// What A x adds up, entry by entry: |A| |x|, or |A^T| |x|.
-Vector bound_of(Mat absolute_a, Vec x, bool transposed) {
+/// What A x adds up, entry by entry: |A| |x|, or |A^T| |x|. A vector like `product`.
+Vector bound_of(Mat absolute_a, Vec x, bool transposed, Vec product) {
   Vector y;
   const Vector absolute_x = absolute(x);
-  OK(MatCreateVecs(absolute_a, transposed ? &y : nullptr, transposed ? nullptr : &y));
+  OK(VecDuplicate(product, &y));
   OK(transposed ? MatMultTranspose(absolute_a, absolute_x, y) : MatMult(absolute_a, absolute_x, y));
   return y;
 }
@@ -176,13 +176,13 @@ void check_vectors(const std::string& label, Mat lanky, Mat aij) {
   for (const auto& [op, name] : kOps) {
     Vector x, y, got, want;
     const bool flip = op != Op::none;
-    OK(MatCreateVecs(aij, flip ? &y : &x, flip ? &x : &y));
+    OK(MatCreateVecs(lanky, flip ? &y : &x, flip ? &x : &y));
     OK(VecDuplicate(y, &got));
     OK(VecDuplicate(y, &want));
     fill(x, 11);
     fill(y, 12);
     const std::string which = label + ": " + name;
-    const Vector bound = bound_of(sizes, x, flip);
+    const Vector bound = bound_of(sizes, x, flip, y);
     OK(VecSet(got, 7.0));  // nothing may be left of this
     OK(apply(lanky, op, x, got));
     OK(apply(aij, op, x, want));
@@ -212,7 +212,7 @@ void check_columns(const std::string& label, Mat aij, Mat sizes, bool transposed
     OK(MatDenseGetColumnVecRead(c, j, &got));
     OK(transposed ? MatMultTranspose(aij, from, want) : MatMult(aij, from, want));
     check_close(label + " column " + std::to_string(j), got, want,
-                bound_of(sizes, from, transposed));
+                bound_of(sizes, from, transposed, want));
     OK(MatDenseRestoreColumnVecRead(c, j, &got));
     OK(MatDenseRestoreColumnVecRead(x, j, &from));
   }
@@ -875,7 +875,74 @@ PetscErrorCode fail_on_one_rank() {
   PetscFunctionReturn(PETSC_ERR_PLIB);   // the error was not found
 }
 
+bool lanky_vectors_on_host(Vec x) {
+  PetscBool host = PETSC_FALSE;
+  OK(PetscObjectTypeCompareAny(reinterpret_cast<PetscObject>(x), &host, VECSEQ, VECMPI, ""));
+  return host == PETSC_TRUE;
+}
+
+/// Vectors of lanky's matrices, which are on the GPU where there is one, beside vectors of PETSc on
+/// the host: inner products and norms.
+void test_inner_products() {
+  constexpr double kLargest = sizeof(PetscReal) == 8 ? 1e200 : 1e30;
+  for (const Family& family : families()) {
+    const Matrix lanky = build(family, "aijlanky");
+    const Matrix aij = build(family, MATAIJ);
+    for (double scale : {1.0, kLargest, 1 / kLargest, 0.0, std::nan("")}) {
+      const std::string label = std::string(family.name) + " times " + std::to_string(scale);
+      Vector ours[2], theirs[2];
+      PetscScalar got[2] = {}, want[2] = {};
+      for (int v : {0, 1}) {
+        OK(MatCreateVecs(lanky, &ours[v], nullptr));
+        OK(MatCreateVecs(aij, &theirs[v], nullptr));
+        for (Vec x : {Vec(ours[v]), Vec(theirs[v])}) {
+          fill(x, 41 + v);
+          OK(VecScale(x, v == 0 ? scale : 1.0));
+        }
+      }
+      PetscReal bound = 0;
+      OK(VecNorm(theirs[0], NORM_1, &bound));  // entries of the other vector are at most sqrt(2)
+      const PetscReal allowed = 100 * PETSC_MACHINE_EPSILON * bound;
+      OK(VecDot(ours[0], ours[1], &got[0]));
+      OK(VecDot(theirs[0], theirs[1], &want[0]));
+      OK(VecTDot(ours[0], ours[1], &got[1]));
+      OK(VecTDot(theirs[0], theirs[1], &want[1]));
+      for (int p : {0, 1}) {
+        check(PetscAbsScalar(got[p] - want[p]) <= allowed ||
+                  (std::isnan(scale) && std::isnan(PetscAbsScalar(got[p]))),
+              label + (p == 0 ? ": VecDot" : ": VecTDot"), text(got[p]) + ", not " + text(want[p]));
+      }
+      for (NormType type : {NORM_1, NORM_2, NORM_FROBENIUS, NORM_INFINITY}) {
+        PetscReal norm = -1, split = -1, own = -1;
+        OK(VecNorm(ours[0], type, &norm));
+        split = norm;
+        if (type != NORM_FROBENIUS) {  // of which VecNormEnd() adds up no squares
+          OK(VecNormBegin(ours[0], type, &split));
+          OK(VecNormEnd(ours[0], type, &split));
+        }
+        // PETSc on the host sums squares; lanky scales where these leave the range.
+        if (scale == 1.0 || scale == 0.0 || type == NORM_1 || type == NORM_INFINITY) {
+          OK(VecNorm(theirs[0], type, &own));
+        } else {
+          OK(VecScale(theirs[0], 1 / scale));
+          OK(VecNorm(theirs[0], type, &own));
+          own *= scale;
+          OK(VecScale(theirs[0], scale));
+        }
+        const bool summed_on_host =
+            lanky_vectors_on_host(ours[0]) && own != 0 && !std::isnormal(own * own);
+        for (PetscReal value : {norm, split}) {
+          check(std::abs(value - own) <= 100 * PETSC_MACHINE_EPSILON * own ||
+                    (std::isnan(scale) && std::isnan(value)) || summed_on_host,
+                label + ": norm " + NormTypes[type], text(value) + ", not " + text(own));
+        }
+      }
+    }
+  }
+}
+
 void test_all() {
+  test_inner_products();
   test_products();
   test_changes();
   if (!brief) test_block_after_change();

@@ -84,6 +84,9 @@ Pair blocks(const Shape& shape, Mat b, std::uint64_t seed) {
     const char* type = bv == &pair.lanky ? "lanky" : BVSVEC;
     BV made = nullptr;
     OK(BVCreate(PETSC_COMM_WORLD, &made));
+#if defined(PETSC_HAVE_CUDA)
+    if (on_device()) OK(BVSetVecType(made, VECCUDA));
+#endif
     OK(BVSetSizes(made, shape.local, shape.rows, shape.columns));
     OK(BVSetType(made, type));
     *bv = made;
