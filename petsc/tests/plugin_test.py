@@ -28,7 +28,8 @@ NUMBER = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
 
 
 def is_open_mpi() -> bool:
-    return "Open MPI" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=False).stdout
+    version = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, check=False).stdout
+    return "Open MPI" in version or "OpenRTE" in version
 
 
 # A rank that waits gives its core away: here are more ranks than cores.
