@@ -61,5 +61,5 @@ function(lanky_petsc_tests folder)
   endforeach()
   # They take both cores of a small machine.
   set_tests_properties(petsc_${folder}_programs PROPERTIES PROCESSORS 2 COST 20)
-  set_tests_properties(petsc_${folder}_memory PROPERTIES COST 20)
+  set_tests_properties(petsc_${folder}_memory PROPERTIES COST 35)
 endfunction()
