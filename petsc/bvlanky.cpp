@@ -3,7 +3,6 @@
 #include <slepc/private/bvimpl.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "gemms.hpp"
 
@@ -185,11 +184,8 @@ PetscErrorCode norm_of(BV bv, PetscInt j, NormType type, PetscReal* result, bool
     const Element* x = column(bv, open, j);
     PetscCall(gram(bv, open, 1, 1, x, leading(bv), x, leading(bv), all_ranks, &sum));
     PetscCall(open.close());
-    // Squares that leave the range of the type are for the norm that scales.
-    if (std::isnormal(std::real(*sum))) {
-      *result = PetscSqrtReal(std::real(*sum));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    *result = PetscSqrtReal(std::real(*sum));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(composed(object_of(bv), kOwn, &own));
   PetscCall((all_ranks ? own->norm : own->norm_local)(bv, j, type, result));

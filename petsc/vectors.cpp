@@ -2,8 +2,6 @@
 // norms. Solvers wait for each of these; PETSc has them from cuBLAS, which takes longer to answer.
 #include <petsc/private/vecimpl.h>
 
-#include <cmath>
-
 #include "aijlanky.hpp"
 #include "gemms.hpp"
 
@@ -93,9 +91,8 @@ PetscErrorCode norm(Vec x, NormType type, PetscReal* result) {
   PetscFunctionBegin;
   if (type == NORM_2 || type == NORM_FROBENIUS) {
     PetscCall(local_product(lanky::Op::conj_trans, x, x, &sum, &done));
-    if (done && !kLocal) PetscCall(sum_over_ranks(x, &sum));
-    // Squares that leave the range of the type are for the norm that scales.
-    if (done && std::isnormal(PetscRealPart(sum))) {
+    if (done) {
+      if (!kLocal) PetscCall(sum_over_ranks(x, &sum));
       *result = PetscSqrtReal(PetscRealPart(sum));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
