@@ -2,6 +2,8 @@
 // what PETSc's own AIJ does.
 #pragma once
 
+#include <array>
+
 #include "lankypetsc.h"
 #include "local_matrix.hpp"
 
@@ -12,11 +14,12 @@ PetscErrorCode create_mpiaijlanky(Mat a);
 /// Between seqaij and seqaijlanky, as MatConvert() calls them; in place, too.
 PetscErrorCode seqaij_to_lanky(Mat a, MatType type, MatReuse reuse, Mat* b);
 
-/// Sets what computes A X and A^T X into C, for A of either type and a dense X.
-PetscErrorCode set_dense_product(Mat c);
-/// Lets `a` (of type `type`) be found by MatProductSetFromOptions() beside dense matrices, for
-/// which PETSc looks by the names of both types.
-PetscErrorCode compose_dense_products(Mat a, const char* type, bool add);
+/// PETSc's own operations where lanky's products stand, to be put back: MatMult and its like.
+using OwnProducts = std::array<PetscErrorCodeFn*, 4>;
+/// Puts lanky's products into `a`, which is to be of that type: with vectors and with dense
+/// matrices.
+PetscErrorCode take_products(Mat a, const char* type, OwnProducts* own);
+PetscErrorCode put_back_products(Mat a, const char* type, const OwnProducts& own);
 
 /// Y = A X + beta Y, or Y = A^T X + beta Y (`op`), of a distributed A; collective.
 PetscErrorCode multiply_distributed(Mat mpiaijlanky, lanky::Op op, Columns* x, PetscScalar beta,

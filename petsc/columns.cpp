@@ -34,9 +34,8 @@ PetscErrorCode Columns::open(Access access, bool on_host) {
       PetscCall(MatDenseGetArray(dense_, &data_));
     }
   }
-  // Arrays on a GPU that lanky cannot use are multiplied on the host.
-  static const bool has_gpu = lanky::Device::best().is_cuda();
-  if (PetscMemTypeHost(type_) || (PetscMemTypeCUDA(type_) && has_gpu)) {
+  // A lanky without CUDA multiplies on the host. Counting devices makes no context on any of them.
+  if (PetscMemTypeHost(type_) || (PetscMemTypeCUDA(type_) && lanky::Device::cuda_count() > 0)) {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(close());

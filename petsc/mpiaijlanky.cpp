@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* kDistributed = "lanky_distributed";
 
-using MatMultFn = PetscErrorCode(Mat, Vec, Vec);
-using MatMultAddFn = PetscErrorCode(Mat, Vec, Vec, Vec);
 using MatAssemblyEndFn = PetscErrorCode(Mat, MatAssemblyType);
 using MatDestroyFn = PetscErrorCode(Mat);
 
@@ -39,14 +37,6 @@ struct Exchange {
   }
 };
 
-struct Replaced {
-  MatMultFn* mult;
-  MatMultFn* mult_transpose;
-  MatMultAddFn* mult_add;
-  MatMultAddFn* mult_transpose_add;
-  MatAssemblyEndFn* assembly_end;
-};
-
 /// Which entries of X a matrix needs. The state alone does not tell: PETSc adds it up over blocks
 /// that it makes anew, so that two patterns can have one. Blocks are made anew on all ranks alike.
 struct Pattern {
@@ -68,7 +58,8 @@ PetscErrorCode pattern_of(Mat a, Pattern* pattern) {
 }
 
 struct MpiLanky {
-  Replaced replaced{};
+  OwnProducts own_products{};
+  MatAssemblyEndFn* own_assembly_end = nullptr;
   Pattern pattern{};                                   // that the exchanges are of
   std::vector<std::unique_ptr<Exchange>> exchanges{};  // the last ones that were used
 };
@@ -144,31 +135,6 @@ Exchange* known_exchange(MpiLanky* held, PetscInt columns) {
   return found == held->exchanges.end() ? nullptr : found->get();
 }
 
-PetscErrorCode multiply(Mat a, lanky::Op op, Vec x, Vec y, Vec z) {
-  Columns from(x);
-  Columns to(z);
-  PetscFunctionBegin;
-  if (y && y != z) PetscCall(VecCopy(y, z));
-  PetscCall(open_together(&from, &to, y ? Access::read_write : Access::write));
-  PetscCall(multiply_distributed(a, op, &from, y ? 1.0 : 0.0, &to));
-  PetscCall(to.close());
-  PetscCall(from.close());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode mult(Mat a, Vec x, Vec y) {
-  return multiply(a, lanky::Op::none, x, nullptr, y);
-}
-PetscErrorCode mult_add(Mat a, Vec x, Vec y, Vec z) {
-  return multiply(a, lanky::Op::none, x, y, z);
-}
-PetscErrorCode mult_transpose(Mat a, Vec x, Vec y) {
-  return multiply(a, lanky::Op::trans, x, nullptr, y);
-}
-PetscErrorCode mult_transpose_add(Mat a, Vec x, Vec y, Vec z) {
-  return multiply(a, lanky::Op::trans, x, y, z);
-}
-
 /// Makes the blocks seqaijlanky: PETSc makes new ones whenever the pattern grows.
 PetscErrorCode convert_blocks(Mat a) {
   Mat blocks[2] = {nullptr, nullptr};
@@ -188,12 +154,10 @@ PetscErrorCode assembly_end(Mat a, MatAssemblyType type) {
   MpiLanky* held = nullptr;
   PetscFunctionBegin;
   PetscCall(held_by(a, &held));
-  PetscCall(held->replaced.assembly_end(a, type));
+  PetscCall(held->own_assembly_end(a, type));
   if (type == MAT_FINAL_ASSEMBLY) PetscCall(convert_blocks(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode mpiaij_to_lanky(Mat a, MatType type, MatReuse reuse, Mat* b);
 
 /// MATMPIAIJ's. MatHeaderMerge() destroys a matrix that it has taken its composed objects from.
 MatDestroyFn* own_destroy = nullptr;
@@ -204,14 +168,9 @@ PetscErrorCode forget_lanky(Mat a) {
   PetscFunctionBegin;
   PetscCall(composed(object, kDistributed, &held));
   if (!held) PetscFunctionReturn(PETSC_SUCCESS);
-  const Replaced own = held->replaced;
-  PetscCall(set_operation(a, MATOP_MULT, own.mult));
-  PetscCall(set_operation(a, MATOP_MULT_ADD, own.mult_add));
-  PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, own.mult_transpose));
-  PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, own.mult_transpose_add));
-  PetscCall(set_operation(a, MATOP_ASSEMBLY_END, own.assembly_end));
+  PetscCall(put_back_products(a, MATMPIAIJLANKY, held->own_products));
+  PetscCall(set_operation(a, MATOP_ASSEMBLY_END, held->own_assembly_end));
   PetscCall(set_operation(a, MATOP_DESTROY, own_destroy));
-  PetscCall(compose_dense_products(a, MATMPIAIJLANKY, false));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijlanky_mpiaij_C", nullptr));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijlanky_C", nullptr));
   PetscCall(PetscObjectCompose(object, kDistributed, nullptr));
@@ -259,20 +218,12 @@ PetscErrorCode mpiaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscObject object = object_of(a);
   auto* held = new (std::nothrow) MpiLanky;
   PetscCheck(held, PETSC_COMM_SELF, PETSC_ERR_MEM, "the host is out of memory");
-  PetscCall(get_operation(a, MATOP_MULT, &held->replaced.mult));
-  PetscCall(get_operation(a, MATOP_MULT_ADD, &held->replaced.mult_add));
-  PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE, &held->replaced.mult_transpose));
-  PetscCall(get_operation(a, MATOP_MULT_TRANSPOSE_ADD, &held->replaced.mult_transpose_add));
-  PetscCall(get_operation(a, MATOP_ASSEMBLY_END, &held->replaced.assembly_end));
-  PetscCall(get_operation(a, MATOP_DESTROY, &own_destroy));
   PetscCall(compose(object, kDistributed, held));
-  PetscCall(set_operation(a, MATOP_MULT, mult));
-  PetscCall(set_operation(a, MATOP_MULT_ADD, mult_add));
-  PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE, mult_transpose));
-  PetscCall(set_operation(a, MATOP_MULT_TRANSPOSE_ADD, mult_transpose_add));
+  PetscCall(take_products(a, MATMPIAIJLANKY, &held->own_products));
+  PetscCall(get_operation(a, MATOP_ASSEMBLY_END, &held->own_assembly_end));
   PetscCall(set_operation(a, MATOP_ASSEMBLY_END, assembly_end));
+  PetscCall(get_operation(a, MATOP_DESTROY, &own_destroy));
   PetscCall(set_operation(a, MATOP_DESTROY, destroy));
-  PetscCall(compose_dense_products(a, MATMPIAIJLANKY, true));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaijlanky_mpiaij_C", lanky_to_mpiaij));
   PetscCall(PetscObjectComposeFunction(object, "MatConvert_mpiaij_mpiaijlanky_C", mpiaij_to_lanky));
   PetscCall(set_vectors(a, true));

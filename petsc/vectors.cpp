@@ -138,7 +138,7 @@ PetscErrorCode create_vectors(Mat a, Vec* right, Vec* left) {
 PetscErrorCode set_vectors(Mat a, bool of_lanky) {
   PetscFunctionBegin;
 #if defined(PETSC_HAVE_CUDA)
-  if (!lanky::Device::best().is_cuda()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (lanky::Device::cuda_count() == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSetVecType(a, of_lanky ? VECCUDA : VECSTANDARD));
   PetscCall(set_operation<PetscErrorCode(Mat, Vec*, Vec*)>(a, MATOP_CREATE_VECS,
                                                            of_lanky ? create_vectors : nullptr));

@@ -1,5 +1,8 @@
-// C = A X and C = A^T X of a dense X, as MatMatMult(), MatTransposeMatMult() and SLEPc ask for them
-// through MatProduct.
+// Products of both matrix types: with vectors, as MatMult() and its like ask for them, and with
+// dense matrices, as MatMatMult(), MatTransposeMatMult() and SLEPc do through MatProduct.
+#include <iterator>
+#include <tuple>
+
 #include "aijlanky.hpp"
 
 namespace lanky_petsc {
@@ -15,25 +18,65 @@ PetscErrorCode is_type(Mat a, const char* type, bool* is) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// Y = op(A) X + beta Y, of columns that are open on one side.
+PetscErrorCode multiply(Mat a, lanky::Op op, Columns* x, PetscScalar beta, Columns* y) {
+  bool distributed = false;
+  PetscFunctionBegin;
+  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
+  if (distributed) {
+    PetscCall(multiply_distributed(a, op, x, beta, y));
+  } else {
+    LocalMatrix* local = nullptr;
+    PetscCall(local_matrix_of(a, &local));
+    PetscCall(local->multiply(a, op, *x, beta, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// z = op(A) x, or y + op(A) x.
+PetscErrorCode multiply_vector(Mat a, lanky::Op op, Vec x, Vec y, Vec z) {
+  Columns from(x);
+  Columns to(z);
+  PetscFunctionBegin;
+  if (y && y != z) PetscCall(VecCopy(y, z));
+  PetscCall(open_together(&from, &to, y ? Access::read_write : Access::write));
+  PetscCall(multiply(a, op, &from, y ? 1.0 : 0.0, &to));
+  PetscCall(to.close());
+  PetscCall(from.close());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <lanky::Op kOp>
+PetscErrorCode mult(Mat a, Vec x, Vec y) {
+  return multiply_vector(a, kOp, x, nullptr, y);
+}
+template <lanky::Op kOp>
+PetscErrorCode mult_add(Mat a, Vec x, Vec y, Vec z) {
+  return multiply_vector(a, kOp, x, y, z);
+}
+
+const struct {
+  MatOperation operation;
+  PetscErrorCodeFn* of_lanky;
+} kProducts[] = {
+    {MATOP_MULT, reinterpret_cast<PetscErrorCodeFn*>(&mult<lanky::Op::none>)},
+    {MATOP_MULT_ADD, reinterpret_cast<PetscErrorCodeFn*>(&mult_add<lanky::Op::none>)},
+    {MATOP_MULT_TRANSPOSE, reinterpret_cast<PetscErrorCodeFn*>(&mult<lanky::Op::trans>)},
+    {MATOP_MULT_TRANSPOSE_ADD, reinterpret_cast<PetscErrorCodeFn*>(&mult_add<lanky::Op::trans>)},
+};
+static_assert(std::size(kProducts) == std::tuple_size_v<OwnProducts>);
+
 PetscErrorCode numeric(Mat c) {
   Mat a = nullptr, b = nullptr;
   MatProductType type = MATPRODUCT_UNSPECIFIED;
-  bool distributed = false;
   PetscFunctionBegin;
   PetscCall(MatProductGetMats(c, &a, &b, nullptr));
   PetscCall(MatProductGetType(c, &type));
-  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
   const lanky::Op op = type == MATPRODUCT_AtB ? lanky::Op::trans : lanky::Op::none;
   Columns x(b);
   Columns y(c);
   PetscCall(open_together(&x, &y, Access::write));
-  if (distributed) {
-    PetscCall(multiply_distributed(a, op, &x, 0.0, &y));
-  } else {
-    LocalMatrix* local = nullptr;
-    PetscCall(local_matrix_of(a, &local));
-    PetscCall(local->multiply(a, op, x, 0.0, &y));
-  }
+  PetscCall(multiply(a, op, &x, 0.0, &y));
   PetscCall(y.close());
   PetscCall(x.close());
   PetscCall(MatAssemblyBegin(c, MAT_FINAL_ASSEMBLY));
@@ -92,8 +135,7 @@ PetscErrorCode set_dense_times_mpiaij(Mat c) {
   return set_own_product(c, "MatProductSetFromOptions_mpidense_mpiaij_C");
 }
 
-}  // namespace
-
+/// Sets what computes A X and A^T X into C, for A of either type and a dense X.
 PetscErrorCode set_dense_product(Mat c) {
   Mat a = nullptr, b = nullptr;
   MatProductType type = MATPRODUCT_UNSPECIFIED;
@@ -122,6 +164,7 @@ PetscErrorCode set_dense_product(Mat c) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// Lets MatProductSetFromOptions() find `a` beside dense matrices: it looks by the names of both.
 PetscErrorCode compose_dense_products(Mat a, const char* type, bool add) {
   const bool distributed = type[0] == 'm';
   const char* const dense = distributed ? "mpidense" : "seqdense";
@@ -136,6 +179,27 @@ PetscErrorCode compose_dense_products(Mat a, const char* type, bool add) {
                             type));
     PetscCall(PetscObjectComposeFunction(object_of(a), name, add ? own : nullptr));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace
+
+PetscErrorCode take_products(Mat a, const char* type, OwnProducts* own) {
+  PetscFunctionBegin;
+  for (std::size_t i = 0; i < own->size(); ++i) {
+    PetscCall(MatGetOperation(a, kProducts[i].operation, &(*own)[i]));
+    PetscCall(MatSetOperation(a, kProducts[i].operation, kProducts[i].of_lanky));
+  }
+  PetscCall(compose_dense_products(a, type, true));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode put_back_products(Mat a, const char* type, const OwnProducts& own) {
+  PetscFunctionBegin;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    PetscCall(MatSetOperation(a, kProducts[i].operation, own[i]));
+  }
+  PetscCall(compose_dense_products(a, type, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
