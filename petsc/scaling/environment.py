@@ -25,6 +25,7 @@ def cpu():
 
 
 def env_line(**more):
-    return {"kind": "env", "schema": 1, "commit": commit(), "utc": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "argv": " ".join(sys.argv), "cpu": cpu(), "cores": os.cpu_count(), "kernel": platform.release(),
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {"kind": "env", "schema": 1, "commit": commit(), "utc": f"{now:%Y-%m-%dT%H:%M:%SZ}", "argv": " ".join(sys.argv), "cpu": cpu(),
+            "cores": os.cpu_count(), "kernel": platform.release(),
             "python": platform.python_version(), **more}

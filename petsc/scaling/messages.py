@@ -229,7 +229,8 @@ def summary(ranks):
     """What a table tells of all ranks."""
     rows, ghosts = sum(r.rows for r in ranks), sum(r.ghosts for r in ranks)
     nnz = sum(r.diagonal_nnz + r.off_diagonal_nnz for r in ranks)
-    return {"ranks": len(ranks), "rows": rows, "nnz": nnz, "max_rank_nnz": max(r.diagonal_nnz + r.off_diagonal_nnz for r in ranks),
+    return {"ranks": len(ranks), "rows": rows, "nnz": nnz,
+            "max_rank_nnz": max(r.diagonal_nnz + r.off_diagonal_nnz for r in ranks),
             "max_neighbours": max(len(r.receives) for r in ranks), "max_ghosts": max(r.ghosts for r in ranks),
             "ghosts": ghosts, "off_diagonal_nnz": sum(r.off_diagonal_nnz for r in ranks)}
 

@@ -36,8 +36,8 @@ class Messages(unittest.TestCase):
     def expect_stencil(self, points, ranks, width):
         box = messages.Box(points, messages.process_grid(ranks, points), width == 27)
         own = [box.rank(rank).line() for rank in range(ranks)]
-        self.assertEqual(own, by_petsc(ranks, "-points", ",".join(map(str, points)), "-grid", ",".join(map(str, box.grid)),
-                                       "-stencil", str(width)))
+        words = ("-points", ",".join(map(str, points)), "-grid", ",".join(map(str, box.grid)), "-stencil", str(width))
+        self.assertEqual(own, by_petsc(ranks, *words))
 
     def test_stencils(self):
         for points, ranks in (((6, 5, 4), 1), ((8, 8, 8), 2), ((9, 5, 7), 4), ((7, 3, 3), 3), ((9, 7, 5), 8), ((9, 8, 7), 12),
@@ -56,7 +56,8 @@ class Messages(unittest.TestCase):
 
     def test_matrices(self):
         for name, ranks, partition in (("wave", 4, "bisection"), ("memplus", 1, "rows"), ("memplus", 2, "rows"),
-                                       ("delaunay_n15", 4, "rows"), ("delaunay_n15", 8, "bisection"), ("west0479", 5, "rows")):
+                                       ("delaunay_n15", 4, "rows"), ("delaunay_n15", 8, "bisection"),
+                                       ("west0479", 5, "rows")):
             with self.subTest(name=name, ranks=ranks, partition=partition):
                 self.expect_matrix(name, ranks, partition)
 
