@@ -8,6 +8,7 @@
 #include <petscviewer.h>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,12 +42,13 @@ PetscErrorCode count(PetscSF sf, PetscInt own, Counts* receives, Counts* sends) 
 }
 
 std::string text(const Counts& counts) {
-  std::string result = "[";
+  std::ostringstream result;
+  const char* before = "[";
   for (const auto& [rank, entries] : counts) {
-    if (result.size() > 1) result += ", ";
-    result += "[" + std::to_string(rank) + ", " + std::to_string(entries) + "]";
+    result << before << '[' << rank << ", " << entries << ']';
+    before = ", ";
   }
-  return result + "]";
+  return counts.empty() ? "[]" : result.str() + "]";
 }
 
 PetscErrorCode nonzeros(Mat block, PetscInt* result) {
