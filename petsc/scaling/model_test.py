@@ -32,7 +32,7 @@ def write_kernels(path, slowness=1.0):
                     for contestant, factor in (("lanky", 1), ("cusparse", 1.5)):
                         if entries:
                             write(kind="scaling_kernel", status="ok", problem=problem, block=block, columns=columns,
-                                  contestant=contestant, us=slowness * factor * (2 + (10 + columns) * entries / 4e6))
+                                  contestant=contestant, variant="auto", us=slowness * factor * (2 + (10 + columns) * entries / 4e6))
 
 
 class Model(unittest.TestCase):

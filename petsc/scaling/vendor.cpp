@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <lanky/buffer.hpp>
 #include <lanky/error.hpp>
@@ -151,6 +152,19 @@ std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size,
     check(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE), "cublasSetPointerMode");
     check(cublasDdot_64(handle, size, x, 1, y, 1, result), "cublasDdot");
   };
+}
+
+void copy_to_host(const lanky::Stream& stream, const double* source, std::vector<double>& target) {
+  stream.synchronize();
+  if (!stream.device().is_cuda()) {
+    std::copy_n(source, target.size(), target.begin());
+    return;
+  }
+  const cudaError_t status =
+      cudaMemcpy(target.data(), source, target.size() * sizeof(double), cudaMemcpyDeviceToHost);
+  if (status != cudaSuccess) {
+    throw lanky::Error(lanky::ErrorCode::device, cudaGetErrorString(status));
+  }
 }
 
 }  // namespace lanky_scaling

@@ -5,6 +5,7 @@
 #include <functional>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <vector>
 
 namespace lanky_scaling {
 
@@ -26,5 +27,8 @@ std::function<void()> vendor_axpy(const lanky::Stream& stream, std::int64_t size
 /// *result = (x, y), in device memory.
 std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size, const double* x,
                                  const double* y, double* result);
+
+/// target.size() elements from the memory of the stream's device, when its work is done.
+void copy_to_host(const lanky::Stream& stream, const double* source, std::vector<double>& target);
 
 }  // namespace lanky_scaling
