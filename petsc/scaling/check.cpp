@@ -75,7 +75,7 @@ PetscErrorCode time_ranks(const Stencil& stencil, int batches) {
   PetscCall(VecSetRandom(x, nullptr));
   const double product = time_us([&] { (void)MatMult(matrix, x, y); }, batches);
 
-  // Iterations alone: what 40 take more than 10, the start of a solve cancels out.
+  // Iterations alone: what 25 take more than 5, the start of a solve cancels out.
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &solver));
   PetscCall(KSPSetOperators(solver, matrix, matrix));
   PetscCall(KSPSetType(solver, KSPCG));
@@ -87,11 +87,11 @@ PetscErrorCode time_ranks(const Stencil& stencil, int batches) {
     (void)KSPSolve(solver, x, y);
   };
   std::vector<double> iterations;
-  solve(10);
+  solve(5);
   for (int b = 0; b < batches; ++b) {
-    const double few = elapsed_us([&] { solve(10); });
-    const double many = elapsed_us([&] { solve(40); });
-    iterations.push_back((many - few) / 30);
+    const double few = elapsed_us([&] { solve(5); });
+    const double many = elapsed_us([&] { solve(25); });
+    iterations.push_back((many - few) / 20);
   }
   MatType type = nullptr;
   PetscCall(MatGetType(matrix, &type));
