@@ -57,8 +57,8 @@ def draw(path):
     dominated = {(line["case"], line["columns"], line["contestant"], line["what"]): line["from_ranks"] for line in found
                  if line["kind"] == "scaling_dominated" and line["network"] == "published"}
     panels = [panel_of(index, lines, dominated, *panel) for index, panel in enumerate(PANELS)]
-    note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; network by published figures. "
-            "Ring: communication takes more than half from here on.")
+    note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; published network. "
+            "Ring: over half is communication.")
     return page("Predicted, not measured: MatMult of PETSc over the number of GPUs", ["lanky", "vendor"], panels, note, STYLE)
 
 
