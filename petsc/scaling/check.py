@@ -34,16 +34,25 @@ TOLERANCE = 0.15
 MOST_OF_OTHERS = 0.03  # of a core: a run during which others worked more is run again
 
 
-def busy_seconds():
-    """Of all cores since the machine started, time that other virtual machines took included."""
-    first = pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
-    user, nice, system, _idle, _io, *rest = map(int, first.split()[1:9])
-    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+def others_seconds():
+    """What all processes have used of the cores, those that this one has started aside. (A process that ends leaves its
+    time to its parent.)"""
+    parents, ticks = {}, {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has ended
+        pid = int(path.parent.name)
+        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    own = os.getpid()
 
+    def is_own(pid):
+        while pid not in (own, 0):
+            pid = parents.get(pid, 0)
+        return pid == own
 
-def own_seconds():
-    times = os.times()
-    return sum(times[:4])
+    return sum(many for pid, many in ticks.items() if not is_own(pid)) / os.sysconf("SC_CLK_TCK")
 
 
 class Runner:
@@ -61,20 +70,20 @@ class Runner:
                                                                  str(self.program), *words, *self.options]
         while True:
             self.wait_for_quiet()
-            others, start = busy_seconds() - own_seconds(), time.monotonic()
+            others, start = others_seconds(), time.monotonic()
             done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
             if done.returncode:
                 sys.exit(f"check.py: {' '.join(command)}\n{done.stderr}")
-            if busy_seconds() - own_seconds() - others <= MOST_OF_OTHERS * (time.monotonic() - start) + 0.1:
+            if others_seconds() - others <= MOST_OF_OTHERS * (time.monotonic() - start) + 0.05:
                 return json.loads(done.stdout)
             self.repeated += 1
 
     @staticmethod
     def wait_for_quiet():
         while True:
-            before = busy_seconds()
-            time.sleep(0.5)
-            if busy_seconds() - before <= 0.03:
+            before = others_seconds()
+            time.sleep(0.3)
+            if others_seconds() - before <= 0.02:
                 return
 
 
