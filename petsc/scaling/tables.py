@@ -31,18 +31,19 @@ def of_kind(lines, kind):
 
 def check(lines):
     """Measured and predicted microseconds, and the error in percent."""
-    text = heading(["case, ranks on 2 cores", "MatMult, measured", "predicted", "error", "iteration of CG, measured", "predicted",
-                    "error"])
+    text = heading(["case, ranks on 2 cores", "MatMult, measured", "predicted", "error, all rounds", "iteration of CG, measured",
+                    "predicted", "error, all rounds"])
     rows = collections.defaultdict(list)
     found = of_kind(lines, "scaling_check")
     for line in found:
         error = f"{100 * line['error']:+.1f} %"
-        rows[line["case"], line["ranks"]] += [f"{line['measured_us']:.1f}", f"{line['predicted_us']:.1f}",
-                                              error if line["within"] else f"**{error}**"]
+        error = (error if line["within"] else f"**{error}**") + f", {100 * line['least_error']:+.0f} to {100 * line['largest_error']:+.0f}"
+        rows[line["case"], line["ranks"]] += [f"{line['measured_us']:.1f}", f"{line['predicted_us']:.1f}", error]
     for (case, ranks), cells in rows.items():
         text += row([f"{case}, {ranks}", *cells])
     within = sum(line["within"] for line in found)
-    return text + f"\n{within} of {len(found)} predictions are within 15 %; the others are in bold. Times are in microseconds.\n"
+    return text + (f"\n{within} of {len(found)} predictions are within 15 % of the measurement in the median of {found[0]['rounds']} "
+                   "rounds; the others are in bold. Times are in microseconds.\n")
 
 
 def messages(lines):
