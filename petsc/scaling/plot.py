@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Draws docs/plots/petsc_scaling.svg from model.py's predictions: times over the number of GPUs, lanky's kernels and
+cuSPARSE's, with a ring where communication begins to take more than half.
+
+    plot.py [PREDICTIONS.jsonl [OUT.svg]]
+"""
+
+import collections
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench/scripts"))
+
+from plots import polyline  # noqa: E402
+from spmv_plots import HEIGHT, WIDTH, Axis, Panel, dot, log_axis, page  # noqa: E402
+
+PREDICTIONS = "bench/results/h200/petsc_scaling_model.jsonl"
+STYLE = (".vendor{stroke:#d4761a;fill:none}polyline.small{stroke-dasharray:4 3}circle.small{fill:none}circle.ring{fill:none;"
+         "stroke:#cf222e;stroke-width:1.4}")
+KINDS = {"lanky": "lanky", "cusparse": "vendor"}
+# (title, the cases' first word, columns, figure)
+PANELS = (("MatMult, weak scaling: 1e8 and (dashed) 1e7 nonzeros a GPU; us", "weak", 1, "matmult"),
+          ("MatMult, strong scaling: 1e9 and (dashed) 2e8 nonzeros; us", "strong", 1, "matmult"),
+          ("an iteration of conjugate gradients, weak scaling; us", "weak", 1, "cg"),
+          ("an iteration of conjugate gradients, strong scaling; us", "strong", 1, "cg"),
+          ("MatMult of 16 columns, weak scaling; us", "weak", 16, "matmult"),
+          ("MatMult of 16 columns, strong scaling; us", "strong", 16, "matmult"))
+
+
+def panel_of(index, lines, dominated, title, scaling, columns, what):
+    here = [line for line in lines if line["case"].startswith(scaling) and line["columns"] == columns]
+    ranks = sorted({line["ranks"] for line in here})
+    panel = Panel(index, Axis(ranks[0], ranks[-1], WIDTH, ranks[::2]), log_axis([line[f"{what}_us"] for line in here], HEIGHT))
+    text = panel.frame(title, None) + panel.names_of_x()
+    curves = collections.defaultdict(list)
+    for line in here:
+        curves[line["case"], line["contestant"]].append(line)
+    largest = next(iter(curves))[0]
+    for (case, contestant), points in curves.items():
+        kind = KINDS[contestant] + ("" if case == largest else " small")
+        text += polyline(kind, [panel.at(line["ranks"], line[f"{what}_us"]) for line in points])
+        for line in points:
+            text += dot(kind, *panel.at(line["ranks"], line[f"{what}_us"]), f"{case}, {contestant}, {line['ranks']} GPUs: "
+                        f"{line[f'{what}_us']:.1f} us, {100 * line[f'{what}_communication']:.0f} % communication")
+            if line["ranks"] == dominated.get((case, columns, contestant, what)):
+                x, y = panel.at(line["ranks"], line[f"{what}_us"])
+                text += f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+    return text
+
+
+def draw(path):
+    found = [json.loads(text) for text in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    env = found[0]
+    lines = [line for line in found if line["kind"] == "scaling_model" and line["network"] == "published"]
+    dominated = {(line["case"], line["columns"], line["contestant"], line["what"]): line["from_ranks"] for line in found
+                 if line["kind"] == "scaling_dominated" and line["network"] == "published"}
+    panels = [panel_of(index, lines, dominated, *panel) for index, panel in enumerate(PANELS)]
+    note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; published network. "
+            "Ring: over half is communication.")
+    return page("Predicted, not measured: MatMult of PETSc over the number of GPUs", ["lanky", "vendor"], panels, note, STYLE)
+
+
+def main():
+    path = sys.argv[1] if len(sys.argv) > 1 else ROOT / PREDICTIONS
+    if not pathlib.Path(path).is_file():
+        sys.exit(f"plot.py: {path} does not exist: run model.py predict first")
+    out = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs/plots/petsc_scaling.svg"
+    out.write_text(draw(path), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
