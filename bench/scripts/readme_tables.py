@@ -7,8 +7,8 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is python, python-host, python-steps, read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
-are those of plots.py, spmv_plots.py, spmm_plots.py and ladder_plots.py. Without arguments all tables and plots are written anew;
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, petsc, one of scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+are those of plots.py, spmv_plots.py, spmm_plots.py, ladder_plots.py and scaling_plot.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
 
@@ -23,9 +23,12 @@ import interleaved
 import ladder_plots
 import ladder_tables
 import needed_kernels
+import petsc_tables
 import plots
 import python_tables
 import regret
+import scaling_plot
+import scaling_tables
 import solver_tables
 import spmm_plots
 import spmm_targets
@@ -328,6 +331,11 @@ def make_table(kind, name):
     if kind in solver_tables.TABLES:
         environments, lines = unseen.lines_of(name)
         return "\n" + solver_tables.TABLES[kind](lines) + solver_tables.source(environments, name, kind) + "\n"
+    if kind in scaling_tables.TABLES:
+        return scaling_tables.table(kind, name)
+    if kind in petsc_tables.TABLES:
+        environments, lines = unseen.lines_of(name)
+        return "\n" + petsc_tables.TABLES[kind](lines) + petsc_tables.source(environments, name, kind) + "\n"
     if kind in COLUMNS:
         subject, make, meaning = COLUMNS[kind]
         environments, lines = unseen.lines_of(name)
@@ -340,7 +348,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(solver_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(solver_tables.TABLES)}, {', '.join(petsc_tables.TABLES)}, {', '.join(scaling_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)
@@ -380,6 +388,7 @@ def pages():
     yield from spmv_plots.wanted()
     yield from spmm_plots.wanted()
     yield from ladder_plots.wanted()
+    yield from scaling_plot.wanted()
 
 
 def main(arguments):

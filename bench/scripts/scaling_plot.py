@@ -1,20 +1,13 @@
-#!/usr/bin/env python3
-"""Draws docs/plots/petsc_scaling.svg from model.py's predictions: times over the number of GPUs, lanky's kernels and
-cuSPARSE's, with a ring where communication begins to take more than half.
-
-    plot.py [PREDICTIONS.jsonl [OUT.svg]]
+"""Draws docs/plots/petsc_scaling.svg from the predictions of petsc/scaling/model.py: times over the number of GPUs, lanky's
+kernels and cuSPARSE's, with a ring where communication begins to take more than half.
 """
 
 import collections
-import json
-import pathlib
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench/scripts"))
-
-from plots import polyline  # noqa: E402
-from spmv_plots import HEIGHT, WIDTH, Axis, Panel, dot, log_axis, page  # noqa: E402
+from jsonl import ROOT
+from plots import FOLDER, polyline
+from spmv_plots import HEIGHT, WIDTH, Axis, Panel, dot, log_axis, page
+from unseen import lines_of
 
 PREDICTIONS = "bench/results/h200/petsc_scaling_model.jsonl"
 STYLE = (".vendor{stroke:#d4761a;fill:none}polyline.small{stroke-dasharray:4 3}circle.small{fill:none}circle.ring{fill:none;"
@@ -50,25 +43,17 @@ def panel_of(index, lines, dominated, title, scaling, columns, what):
     return text
 
 
-def draw(path):
-    found = [json.loads(text) for text in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
-    env = found[0]
+def wanted():
+    """(path, what it should hold) of the plot."""
+    if not (ROOT / PREDICTIONS).is_file():
+        return
+    environments, found = lines_of(PREDICTIONS)
+    env = environments[-1]
     lines = [line for line in found if line["kind"] == "scaling_model" and line["network"] == "published"]
     dominated = {(line["case"], line["columns"], line["contestant"], line["what"]): line["from_ranks"] for line in found
                  if line["kind"] == "scaling_dominated" and line["network"] == "published"}
     panels = [panel_of(index, lines, dominated, *panel) for index, panel in enumerate(PANELS)]
     note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; published network. "
             "Ring: over half is communication.")
-    return page("Predicted, not measured: MatMult of PETSc over the number of GPUs", ["lanky", "vendor"], panels, note, STYLE)
-
-
-def main():
-    path = sys.argv[1] if len(sys.argv) > 1 else ROOT / PREDICTIONS
-    if not pathlib.Path(path).is_file():
-        sys.exit(f"plot.py: {path} does not exist: run model.py predict first")
-    out = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs/plots/petsc_scaling.svg"
-    out.write_text(draw(path), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    yield FOLDER / "petsc_scaling.svg", page("Predicted, not measured: MatMult of PETSc over the number of GPUs",
+                                             ["lanky", "vendor"], panels, note, STYLE)

@@ -1,26 +1,10 @@
-#!/usr/bin/env python3
-"""Writes the tables of scaling into docs/distributed*.md from JSON lines. A table stands between two markers:
-
-    <!-- scaling: KIND bench/results/h200/FILE.jsonl -->
-    <!-- end scaling -->
-
-KIND is check, messages, parameters, times or dominated. --check changes nothing and fails where a text differs from its
-file; a file that does not exist leaves a note in place of the table.
-"""
+"""Tables of petsc/scaling: what model.py predicts, and what check.py and messages.py found."""
 
 import collections
-import difflib
-import json
-import pathlib
-import re
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "bench/scripts"))
+from markdown import heading, row
+from unseen import lines_of
 
-from markdown import heading, row  # noqa: E402
-
-MARKED = re.compile(r"(<!-- scaling: ([\w-]+) (\S+) -->\n)(.*?)(<!-- end scaling -->)", re.DOTALL)
 SHOWN = (1, 8, 64, 512, 4096)  # ranks in the table of times
 WHAT = {"matmult": "MatMult", "cg": "iteration of CG"}
 
@@ -96,31 +80,16 @@ def dominated(lines):
     return text
 
 
-TABLES = {"check": check, "messages": messages, "parameters": parameters, "times": times, "dominated": dominated}
+TABLES = {"scaling-check": check, "scaling-messages": messages, "scaling-parameters": parameters, "scaling-times": times,
+          "scaling-dominated": dominated}
+
+
+def source(environments, name):
+    env = environments[-1]
+    machine = f"kernels of {env['gpu']}" if "gpu" in env else f"{env['cpu']}, {env['cores']} cores"
+    return f"\n`{name}`: {machine}, commit {env['commit'][:12]}, {env['utc'][:10]}.\n"
 
 
 def table(kind, name):
-    path = ROOT / name
-    if not path.is_file():
-        return f"`{name}` does not exist yet.\n"
-    lines = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
-    env = lines[0]
-    machine = f"kernels of {env['gpu']}" if "gpu" in env else f"{env['cpu']}, {env['cores']} cores"
-    return TABLES[kind](lines) + f"\n`{name}`: {machine}, commit {env['commit'][:12]}, {env['utc'][:10]}.\n"
-
-
-def main():
-    differing = False
-    for page in sorted((ROOT / "docs").glob("distributed*.md")):
-        text = page.read_text(encoding="utf-8")
-        new = MARKED.sub(lambda found: found[1] + table(found[2], found[3]) + found[5], text)
-        if "--check" in sys.argv:
-            differing |= new != text
-            sys.stdout.writelines(difflib.unified_diff(text.splitlines(True), new.splitlines(True), str(page), "from its files"))
-        else:
-            page.write_text(new, encoding="utf-8")
-    return differing
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    environments, lines = lines_of(name)
+    return "\n" + TABLES[kind](lines) + source(environments, name) + "\n"
