@@ -325,7 +325,8 @@ int run(int argc, char** argv) {
   if (const auto at = build.find("commit "); at != std::string::npos) {
     commit = build.substr(at + 7, build.find_first_of(",)", at) - at - 7);
   }
-  out << R"({"kind": "env", "schema": 1, "gpu": ")" << device.name() << R"(", "device": ")"
+  out << R"({"kind": "env", "schema": 1, "gpu": ")" << device.properties().name
+      << R"(", "device": ")"
       << (device.is_cuda() ? "cuda:" + std::to_string(device.index()) : "cpu") << R"(", "lanky": ")"
       << lanky::kVersion << R"(", "commit": ")" << commit << R"(", "build": ")" << build
       << R"(", "utc": ")" << utc() << R"(", "argv": ")";
