@@ -74,6 +74,18 @@ PetscErrorCode Columns::close() {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode Beside::get(const Columns& columns, PetscInt size, Vec* memory) {
+  PetscFunctionBegin;
+  Vec* vec = columns.on_device() ? &on_device_ : &on_host_;
+  if (!*vec) {
+    PetscCall(VecCreate(PETSC_COMM_SELF, vec));
+    PetscCall(VecSetSizes(*vec, size, size));
+    PetscCall(VecSetType(*vec, columns.on_device() ? VECCUDA : VECSEQ));
+  }
+  *memory = *vec;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode open_together(Columns* x, Columns* y, Access access_of_y) {
   PetscFunctionBegin;
   PetscCall(x->open(Access::read));

@@ -94,6 +94,24 @@ class Columns {
   PetscInt leading_ = 0;
 };
 
+/// Vectors of so many entries on the host and on the GPU, made when they are first needed.
+class Beside {
+ public:
+  Beside() = default;
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  ~Beside() {
+    static_cast<void>(VecDestroy(&on_host_));
+    static_cast<void>(VecDestroy(&on_device_));
+  }
+  /// The one in the memory where `columns` are; always of the same size.
+  PetscErrorCode get(const Columns& columns, PetscInt size, Vec* memory);
+
+ private:
+  Vec on_host_ = nullptr;
+  Vec on_device_ = nullptr;
+};
+
 /// Opens both on the same side: on the GPU where both are there, else on the host.
 PetscErrorCode open_together(Columns* x, Columns* y, Access access_of_y);
 

@@ -39,6 +39,33 @@ PetscErrorCode csr_of(Mat a, std::vector<std::int32_t>* narrow, lanky::CsrView<E
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// The rows of `csr` that have entries, and where these begin: as offsets of a matrix of these
+/// rows, which has the columns and values of `csr`.
+std::vector<PetscInt> rows_with_entries(const lanky::CsrView<Element>& csr,
+                                        std::vector<std::int64_t>* offsets) {
+  std::vector<PetscInt> rows;
+  offsets->assign(1, 0);
+  for (std::int64_t i = 0; i < csr.rows; ++i) {
+    if (csr.row_offsets[i] == csr.row_offsets[i + 1]) continue;
+    rows.push_back(static_cast<PetscInt>(i));
+    offsets->push_back(csr.row_offsets[i + 1]);
+  }
+  return rows;
+}
+
+/// Whether Y += A X takes less time by a product of the rows with entries, which are then added to
+/// Y, than by one that reads and writes all of Y: by the bytes of either way, on a GPU with two
+/// launches more.
+bool pays_to_add_rows(std::int64_t all, std::int64_t rows, PetscInt columns, lanky::Device device) {
+  constexpr double kSector = 32;  // bytes that reading or writing one element of Y moves
+  constexpr double kLaunch = 4e-6;
+  const double width = columns;
+  const double of_all = static_cast<double>(all) * width * 2 * sizeof(Element);
+  const double of_rows = static_cast<double>(rows) * width * 2 * (sizeof(Element) + kSector);
+  const double launches = device.is_cuda() ? 2 * kLaunch * device.properties().memory_bandwidth : 0;
+  return of_rows + launches < of_all;
+}
+
 }  // namespace
 
 Events& events() {
@@ -47,7 +74,7 @@ Events& events() {
 }
 
 PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns,
-                                 PetscObjectState parent, Plan** plan) {
+                                 bool adds, PetscObjectState parent, Plan** plan) {
   lanky::CsrView<Element> csr;
   MatrixState state;
   std::vector<std::int32_t> narrow;
@@ -58,7 +85,7 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
   // expects, and eigensolvers ask for fewer and fewer.
   auto found = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& held) {
     return held.op == op && held.stream.device() == stream.device() &&
-           (held.columns == 1) == (columns == 1);
+           (held.columns == 1) == (columns == 1) && (adds || !held.adder);
   });
   if (found != plans_.end() && found->columns >= columns && found->state.same_pattern(state)) {
     if (!found->state.same_values(state)) {
@@ -88,7 +115,18 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
   PetscCall(PetscLogEventBegin(events().plan, a, 0, 0, 0));
   PetscCall(csr_of(a, &narrow, &csr, &state));
   PetscCall(guarded([&] {
-    plans_.push_back({op, stream, columns, state, {stream, csr, options}});
+    std::unique_ptr<RowAdder> adder;
+    std::vector<std::int64_t> offsets;
+    if (adds && op == lanky::Op::none) {
+      std::vector<PetscInt> rows = rows_with_entries(csr, &offsets);
+      const auto count = static_cast<std::int64_t>(rows.size());
+      if (pays_to_add_rows(csr.rows, count, columns, stream.device())) {
+        adder = std::make_unique<RowAdder>(std::move(rows));
+        csr.rows = count;
+        csr.row_offsets = offsets.data();
+      }
+    }
+    plans_.push_back({op, stream, columns, state, std::move(adder), {stream, csr, options}});
   }));
   PetscCall(PetscLogEventEnd(events().plan, a, 0, 0, 0));
   *plan = &plans_.back();
@@ -100,31 +138,25 @@ PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, Pets
                                      Columns* y, PetscObjectState parent) {
   const lanky::Stream* stream = nullptr;
   Plan* plan = nullptr;
+  PetscInt rows = 0;
+  Vec memory = nullptr;
   PetscFunctionBegin;
   PetscCall(stream_of(x, &stream));
-  PetscCall(find(a, op, *stream, std::max<PetscInt>(1, x.columns()), parent, &plan));
+  const bool adds = beta == PetscScalar(1);
+  PetscCall(find(a, op, *stream, std::max<PetscInt>(1, x.columns()), adds, parent, &plan));
   const double flops = 2.0 * static_cast<double>(plan->state.nnz) * x.columns();
   PetscCall(PetscLogEventBegin(events().multiply, a, 0, 0, 0));
   if (x.on_device()) PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(guarded([&] {
-    const bool elsewhere = *stream != plan->stream;
-    if (elsewhere) {  // the plan's workspace belongs to its own stream
-      lanky::Event before(stream->device());
-      before.record(*stream);
-      plan->stream.wait(before);
-    }
-    if (x.columns() == 1) {
-      plan->plan.run(plan->stream, Element(1), {elements(x.data()), x.rows()}, element(beta),
-                     lanky::VectorView<Element>(elements(y->data()), y->rows()));
-    } else {
-      plan->plan.run(plan->stream, Element(1), x.view(), element(beta), y->view());
-    }
-    if (elsewhere) {
-      lanky::Event after(stream->device());
-      after.record(plan->stream);
-      stream->wait(after);
-    }
-  }));
+  if (plan->adder) {
+    PetscCall(plan->adder->memory(*y, &memory, &rows));
+    Columns z(memory, rows, y->columns());
+    PetscCall(z.open(Access::write));
+    PetscCall(guarded([&] { run(*stream, *plan, x, 0.0, z); }));
+    PetscCall(plan->adder->add(z, y));
+    PetscCall(z.close());
+  } else {
+    PetscCall(guarded([&] { run(*stream, *plan, x, beta, *y); }));
+  }
   if (x.on_device()) {
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(flops));
@@ -133,6 +165,28 @@ PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, Pets
   }
   PetscCall(PetscLogEventEnd(events().multiply, a, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// Y = A X + beta Y, in the order of `stream`.
+void LocalMatrix::run(const lanky::Stream& stream, const Plan& plan, const Columns& x,
+                      PetscScalar beta, const Columns& y) {
+  const bool elsewhere = stream != plan.stream;
+  if (elsewhere) {  // the plan's workspace belongs to its own stream
+    lanky::Event before(stream.device());
+    before.record(stream);
+    plan.stream.wait(before);
+  }
+  if (x.columns() == 1) {
+    plan.plan.run(plan.stream, Element(1), {elements(x.data()), x.rows()}, element(beta),
+                  lanky::VectorView<Element>(elements(y.data()), y.rows()));
+  } else {
+    plan.plan.run(plan.stream, Element(1), x.view(), element(beta), y.view());
+  }
+  if (elsewhere) {
+    lanky::Event after(stream.device());
+    after.record(plan.stream);
+    stream.wait(after);
+  }
 }
 
 }  // namespace lanky_petsc

@@ -2,9 +2,10 @@
 // made or filled anew when the matrix has another pattern or other values.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "columns.hpp"
+#include "row_adder.hpp"
 
 namespace lanky_petsc {
 
@@ -38,10 +39,13 @@ class LocalMatrix {
     lanky::Stream stream;
     PetscInt columns;  // that it expects
     MatrixState state;
+    std::unique_ptr<RowAdder> adder;  // of a plan that has the rows with entries alone
     lanky::SparsePlan<Element> plan;
   };
-  PetscErrorCode find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns,
+  PetscErrorCode find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns, bool adds,
                       PetscObjectState parent, Plan** plan);
+  static void run(const lanky::Stream& stream, const Plan& plan, const Columns& x, PetscScalar beta,
+                  const Columns& y);
 
   std::vector<Plan> plans_;
 };

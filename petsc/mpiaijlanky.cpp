@@ -1,7 +1,5 @@
 // mpiaijlanky: MATMPIAIJ whose blocks are seqaijlanky. A product sends off entries of x, multiplies
 // the diagonal block meanwhile, and then adds the off-diagonal block times what has arrived.
-#include <petscsf.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -21,20 +19,13 @@ struct Exchange {
   PetscInt columns = 0;
   PetscInt leading = 0;  // of this rank's X
   PetscSF forest = nullptr;
-  Vec on_host = nullptr;  // [ghosts * columns]
-  Vec on_device = nullptr;
-  Vec staged_on_host = nullptr;  // for an X of another leading dimension
-  Vec staged_on_device = nullptr;
+  Beside ghosts;  // [ghosts * columns]
+  Beside staged;  // for an X of another leading dimension
 
   Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() {
-    for (Vec* vec : {&on_host, &on_device, &staged_on_host, &staged_on_device}) {
-      static_cast<void>(VecDestroy(vec));
-    }
-    static_cast<void>(PetscSFDestroy(&forest));
-  }
+  ~Exchange() { static_cast<void>(PetscSFDestroy(&forest)); }
 };
 
 /// Which entries of X a matrix needs. The state alone does not tell: PETSc adds it up over blocks
@@ -68,20 +59,6 @@ PetscErrorCode held_by(Mat a, MpiLanky** held) {
   PetscFunctionBegin;
   PetscCall(composed(object_of(a), kDistributed, held));
   PetscCheck(*held, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a matrix that lanky holds nothing of");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/// A vector of `size` entries in the memory where `beside` is, made at first use.
-PetscErrorCode memory_beside(const Columns& beside, PetscInt size, Vec* host, Vec* device,
-                             Vec* memory) {
-  PetscFunctionBegin;
-  Vec* vec = beside.on_device() ? device : host;
-  if (!*vec) {
-    PetscCall(VecCreate(PETSC_COMM_SELF, vec));
-    PetscCall(VecSetSizes(*vec, size, size));
-    PetscCall(VecSetType(*vec, beside.on_device() ? VECCUDA : VECSEQ));
-  }
-  *memory = *vec;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,8 +253,7 @@ class Staged {
     PetscFunctionBegin;
     if (copies_) {
       const PetscInt size = exchange_->leading * columns_.columns();
-      PetscCall(memory_beside(columns_, size, &exchange_->staged_on_host,
-                              &exchange_->staged_on_device, &memory_));
+      PetscCall(exchange_->staged.get(columns_, size, &memory_));
       PetscCall(VecGetArrayWriteAndMemType(memory_, &data_, nullptr));
       PetscCall(copy_columns(columns_.on_device(), columns_.rows(), columns_.columns(),
                              columns_.data(), columns_.leading(), data_, exchange_->leading));
@@ -347,8 +323,7 @@ PetscErrorCode multiply_distributed(Mat a, lanky::Op op, Columns* x, PetscScalar
   Vec memory = nullptr;
   PetscFunctionBegin;
   PetscCall(parts_of(a, exchanged, &parts));
-  PetscCall(memory_beside(exchanged, parts.ghosts * exchanged.columns(), &parts.exchange->on_host,
-                          &parts.exchange->on_device, &memory));
+  PetscCall(parts.exchange->ghosts.get(exchanged, parts.ghosts * exchanged.columns(), &memory));
   Columns ghosts(memory, parts.ghosts, exchanged.columns());
   Staged staged(parts.exchange, exchanged);
   const PetscSF forest = parts.exchange->forest;

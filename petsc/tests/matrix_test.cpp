@@ -927,7 +927,19 @@ void test_inner_products() {
   }
 }
 
+/// So many rows, of which so few have entries, that these alone are added to y, also on a GPU.
+void test_few_rows() {
+  const PetscInt rows = 3000000 * rank_count(), cols = 1000 * rank_count();
+  const Family family{"few rows", rows, cols, PETSC_DECIDE, PETSC_DECIDE, [cols](PetscInt i) {
+                        if (i % 1000 != 7) return std::vector<PetscInt>{};
+                        return std::vector<PetscInt>{i / 1000 % cols, i / 1000 * 31 % cols};
+                      }};
+  const Matrix lanky = build(family, "aijlanky");
+  check_vectors(family.name, lanky, build(family, MATAIJ));
+}
+
 void test_all() {
+  if (!brief) test_few_rows();
   test_inner_products();
   test_products();
   test_changes();
