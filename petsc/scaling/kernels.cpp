@@ -176,30 +176,21 @@ class Measurement {
     const double beta = diagonal ? 0 : 1;
     block_ = diagonal ? "diagonal" : "off_diagonal";
     const DeviceCsr a(stream_, host);
-    measure_columns(host, a, beta, 1);
-    if (most_ <= kMostForColumns) measure_columns(host, a, beta, kColumns);
-    if (!diagonal) measure_nonempty_rows(host);
+    measure_columns(host, a, beta, 1, "");
+    if (most_ <= kMostForColumns) measure_columns(host, a, beta, kColumns, "");
+    if (diagonal) return;
+    // As the plug-in and PETSc multiply that block: rows without entries are left out, and the
+    // result is added to y afterwards, which is not timed here.
+    const HostCsr nonempty = without_empty_rows(host);
+    const DeviceCsr nonempty_a(stream_, nonempty);
+    measure_columns(nonempty, nonempty_a, 0, 1, "-nonempty-rows");
+    if (most_ <= kMostForColumns) {
+      measure_columns(nonempty, nonempty_a, 0, kColumns, "-nonempty-rows");
+    }
   }
 
-  /// As PETSc's own class multiplies that block: rows without entries are left out, and the result
-  /// is added to y afterwards, which is not timed here.
-  void measure_nonempty_rows(const HostCsr& whole) {
-    const HostCsr host = without_empty_rows(whole);
-    const DeviceCsr a(stream_, host);
-    const std::vector<double> host_x = vector_of(host.cols);
-    Buffer<double> x(stream_, host.cols), y(stream_, host.rows);
-    x.copy_from(host_x);
-    const SparsePlan<double> plan(stream_, a.view());
-    write(
-        host, 1, "lanky", "nonempty-rows", [&] { plan.run(stream_, x.view(), y.view()); }, host_x,
-        0, y);
-    if (!stream_.device().is_cuda()) return;
-    write(host, 1, "cusparse", "alg1-nonempty-rows",
-          vendor_spmv(stream_, a.view(), x.view(), 0, y.view(), VendorAlgorithm::alg1), host_x, 0,
-          y);
-  }
-
-  void measure_columns(const HostCsr& host, const DeviceCsr& a, double beta, std::int64_t columns) {
+  void measure_columns(const HostCsr& host, const DeviceCsr& a, double beta, std::int64_t columns,
+                       const std::string& rows) {
     const std::vector<double> host_x = vector_of(host.cols * columns);
     Buffer<double> x(stream_, host.cols * columns), y(stream_, host.rows * columns);
     x.copy_from(host_x);
@@ -213,7 +204,7 @@ class Measurement {
       stream_.synchronize();
       setup_us_ = (seconds() - start) * 1e6;
       write(
-          host, columns, "lanky", "auto",
+          host, columns, "lanky", "auto" + rows,
           [&] {
             if (columns == 1) {
               plan.run(stream_, 1.0, x.view(), beta, y.view());
@@ -226,16 +217,17 @@ class Measurement {
     }
     if (!stream_.device().is_cuda()) return;
     for (const auto algorithm : {VendorAlgorithm::alg1, VendorAlgorithm::alg2}) {
-      write(host, columns, "cusparse", algorithm == VendorAlgorithm::alg1 ? "alg1" : "alg2",
+      write(host, columns, "cusparse",
+            (algorithm == VendorAlgorithm::alg1 ? "alg1" : "alg2") + rows,
             columns == 1 ? vendor_spmv(stream_, a.view(), x.view(), beta, y.view(), algorithm)
                          : vendor_spmm(stream_, a.view(), many_x, beta, many_y, algorithm),
             host_x, beta, y);
     }
   }
 
-  void write(const HostCsr& a, std::int64_t columns, const char* contestant, const char* variant,
-             const std::function<void()>& run, const std::vector<double>& x, double beta,
-             Buffer<double>& y) {
+  void write(const HostCsr& a, std::int64_t columns, const char* contestant,
+             const std::string& variant, const std::function<void()>& run,
+             const std::vector<double>& x, double beta, Buffer<double>& y) {
     // Two products on zeros: where beta is 1, the second adds to the first.
     y.fill_zero();
     run();

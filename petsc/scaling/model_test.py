@@ -31,7 +31,7 @@ def write_kernels(path, slowness=1.0):
                 for columns in model.COLUMNS:
                     for contestant, factor in (("lanky", 1), ("cusparse", 1.5)):
                         if entries:
-                            write(kind="scaling_kernel", status="ok", problem=problem, block=block, columns=columns,
+                            write(kind="scaling_kernel", status="ok", problem=problem, block=block, columns=columns, rows=rows,
                                   contestant=contestant, variant="auto", us=slowness * factor * (2 + (10 + columns) * entries / 4e6))
 
 
