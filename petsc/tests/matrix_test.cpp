@@ -907,6 +907,8 @@ void test_inner_products() {
               label + (p == 0 ? ": VecDot" : ": VecTDot"), text(got[p]) + ", not " + text(want[p]));
       }
       for (NormType type : {NORM_1, NORM_2, NORM_FROBENIUS, NORM_INFINITY}) {
+        const bool of_lanky = type == NORM_2 || type == NORM_FROBENIUS;
+        if (std::isnan(scale) && !of_lanky) continue;  // MPI's largest of NaN is any number
         PetscReal norm = -1, split = -1, own = -1;
         OK(VecNorm(ours[0], type, &norm));
         split = norm;
