@@ -58,13 +58,13 @@ PetscErrorCode mult_add(Mat a, Vec x, Vec y, Vec z) {
 const struct {
   MatOperation operation;
   PetscErrorCodeFn* of_lanky;
-} kProducts[] = {
+} product_table[] = {
     {MATOP_MULT, reinterpret_cast<PetscErrorCodeFn*>(&mult<lanky::Op::none>)},
     {MATOP_MULT_ADD, reinterpret_cast<PetscErrorCodeFn*>(&mult_add<lanky::Op::none>)},
     {MATOP_MULT_TRANSPOSE, reinterpret_cast<PetscErrorCodeFn*>(&mult<lanky::Op::trans>)},
     {MATOP_MULT_TRANSPOSE_ADD, reinterpret_cast<PetscErrorCodeFn*>(&mult_add<lanky::Op::trans>)},
 };
-static_assert(std::size(kProducts) == std::tuple_size_v<OwnProducts>);
+static_assert(std::size(product_table) == std::tuple_size_v<OwnProducts>);
 
 PetscErrorCode numeric(Mat c) {
   Mat a = nullptr, b = nullptr;
@@ -187,8 +187,8 @@ PetscErrorCode compose_dense_products(Mat a, const char* type, bool add) {
 PetscErrorCode take_products(Mat a, const char* type, OwnProducts* own) {
   PetscFunctionBegin;
   for (std::size_t i = 0; i < own->size(); ++i) {
-    PetscCall(MatGetOperation(a, kProducts[i].operation, &(*own)[i]));
-    PetscCall(MatSetOperation(a, kProducts[i].operation, kProducts[i].of_lanky));
+    PetscCall(MatGetOperation(a, product_table[i].operation, &(*own)[i]));
+    PetscCall(MatSetOperation(a, product_table[i].operation, product_table[i].of_lanky));
   }
   PetscCall(compose_dense_products(a, type, true));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -197,7 +197,7 @@ PetscErrorCode take_products(Mat a, const char* type, OwnProducts* own) {
 PetscErrorCode put_back_products(Mat a, const char* type, const OwnProducts& own) {
   PetscFunctionBegin;
   for (std::size_t i = 0; i < own.size(); ++i) {
-    PetscCall(MatSetOperation(a, kProducts[i].operation, own[i]));
+    PetscCall(MatSetOperation(a, product_table[i].operation, own[i]));
   }
   PetscCall(compose_dense_products(a, type, false));
   PetscFunctionReturn(PETSC_SUCCESS);

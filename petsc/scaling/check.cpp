@@ -54,6 +54,7 @@ template <class Run>
 double time_us(Run run, int batches) {
   const int runs = batch_size(run);
   std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(batches));
   for (int b = 0; b < batches; ++b) {
     times.push_back(elapsed_us([&] {
                       for (int i = 0; i < runs; ++i)
