@@ -14,6 +14,10 @@ PetscErrorCode create_mpiaijlanky(Mat a);
 /// Between seqaij and seqaijlanky, as MatConvert() calls them; in place, too.
 PetscErrorCode seqaij_to_lanky(Mat a, MatType type, MatReuse reuse, Mat* b);
 
+/// What MatConvert() asks for beside the conversion itself. Leaves in `a` the matrix that is then
+/// to be converted in place: itself or a duplicate, or null where it has been copied into `b`.
+PetscErrorCode begin_conversion(Mat* a, MatReuse reuse, Mat* b);
+
 /// PETSc's own operations where lanky's products stand, to be put back: MatMult and its like.
 using OwnProducts = std::array<PetscErrorCodeFn*, 4>;
 /// Puts lanky's products into `a`, which is to be of that type: with vectors and with dense

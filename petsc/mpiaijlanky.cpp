@@ -164,14 +164,8 @@ PetscErrorCode destroy(Mat a) {
 PetscErrorCode lanky_to_mpiaij(Mat a, MatType, MatReuse reuse, Mat* b) {
   Mat blocks[2] = {nullptr, nullptr};
   PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(a, *b, DIFFERENT_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, b));
-    a = *b;
-  }
+  PetscCall(begin_conversion(&a, reuse, b));
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(forget_lanky(a));
   PetscCall(PetscObjectChangeTypeName(object_of(a), MATMPIAIJ));
   PetscCall(set_vectors(a, false));
@@ -184,14 +178,8 @@ PetscErrorCode lanky_to_mpiaij(Mat a, MatType, MatReuse reuse, Mat* b) {
 PetscErrorCode mpiaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscBool assembled = PETSC_FALSE;
   PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(a, *b, DIFFERENT_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, b));
-    a = *b;
-  }
+  PetscCall(begin_conversion(&a, reuse, b));
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscObject object = object_of(a);
   auto* held = new (std::nothrow) MpiLanky;
   PetscCheck(held, PETSC_COMM_SELF, PETSC_ERR_MEM, "the host is out of memory");

@@ -54,14 +54,8 @@ PetscErrorCode destroy(Mat a) {
 
 PetscErrorCode lanky_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(a, *b, DIFFERENT_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, b));
-    a = *b;
-  }
+  PetscCall(begin_conversion(&a, reuse, b));
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(forget_lanky(a));
   PetscCall(set_vectors(a, false));
   PetscCall(PetscObjectChangeTypeName(object_of(a), MATSEQAIJ));
@@ -69,6 +63,18 @@ PetscErrorCode lanky_to_seqaij(Mat a, MatType, MatReuse reuse, Mat* b) {
 }
 
 }  // namespace
+
+PetscErrorCode begin_conversion(Mat* a, MatReuse reuse, Mat* b) {
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(*a, *b, DIFFERENT_NONZERO_PATTERN));
+    *a = nullptr;
+  } else if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(MatDuplicate(*a, MAT_COPY_VALUES, b));
+    *a = *b;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode local_matrix_of(Mat a, LocalMatrix** local) {
   SeqLanky* held = nullptr;
@@ -81,14 +87,8 @@ PetscErrorCode local_matrix_of(Mat a, LocalMatrix** local) {
 
 PetscErrorCode seqaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscFunctionBegin;
-  if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(a, *b, DIFFERENT_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, b));
-    a = *b;
-  }
+  PetscCall(begin_conversion(&a, reuse, b));
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscObject object = object_of(a);
   auto* held = new (std::nothrow) SeqLanky;
   PetscCheck(held, PETSC_COMM_SELF, PETSC_ERR_MEM, "the host is out of memory");
