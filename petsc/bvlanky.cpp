@@ -96,33 +96,21 @@ PetscErrorCode small_operand(const lanky::Stream& stream, Mat q, PetscInt row, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// The sum of `count` elements over the ranks.
-PetscErrorCode sum_over_ranks(BV bv, Element* values, PetscInt count) {
-  PetscMPIInt length = 0, size = 1;
-  MPI_Comm comm = PetscObjectComm(object_of(bv));
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMPIIntCast(count, &length));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, length, MPIU_SCALAR, MPIU_SUM, comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /// A^H B of m and n columns on the host, summed over the ranks if asked; until the next such call.
 PetscErrorCode gram(BV bv, const Columns& where, PetscInt m, PetscInt n, const Element* a,
                     std::int64_t lda, const Element* b, std::int64_t ldb, bool all_ranks,
-                    const Element** sums) {
+                    Element** sums) {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(gemm_event, bv, 0, 0, 0));
   PetscCall(gram_on_host(where, lanky::Op::conj_trans, m, n, bv->n, a, lda, b, ldb, sums));
   PetscCall(PetscLogEventEnd(gemm_event, bv, 0, 0, 0));
-  if (all_ranks) PetscCall(sum_over_ranks(bv, const_cast<Element*>(*sums), m * n));
+  if (all_ranks) PetscCall(sum_over_ranks(object_of(bv), *sums, m * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /// M = Y^H X, of the active columns.
 PetscErrorCode dot(BV x, BV y, Mat result) {
-  const Element* sums = nullptr;
+  Element* sums = nullptr;
   PetscScalar* m = nullptr;
   PetscInt ld = 0;
   Columns xs(matrix_of(x));
@@ -146,7 +134,7 @@ PetscErrorCode dot(BV x, BV y, Mat result) {
 
 /// q = X^H y, or X^H B y, of the active columns; without q in the BV's buffer, on the host.
 PetscErrorCode dot_vector(BV x, Vec y, PetscScalar* q, bool all_ranks) {
-  const Element* sums = nullptr;
+  Element* sums = nullptr;
   PetscScalar* target = q;
   Vec z = y;
   PetscFunctionBegin;
@@ -178,7 +166,7 @@ PetscErrorCode norm_of(BV bv, PetscInt j, NormType type, PetscReal* result, bool
   OwnOperations* own = nullptr;
   PetscFunctionBegin;
   if (j >= 0 && (type == NORM_2 || type == NORM_FROBENIUS)) {
-    const Element* sum = nullptr;
+    Element* sum = nullptr;
     Columns open(matrix_of(bv));
     PetscCall(open.open(Access::read));
     const Element* x = column(bv, open, j);

@@ -24,15 +24,8 @@ PetscErrorCode Columns::open(Access access, bool on_host) {
     PetscCall(MatGetLocalSize(dense_, &rows_, nullptr));
     PetscCall(MatGetSize(dense_, nullptr, &columns_));
     PetscCall(MatDenseGetLDA(dense_, &leading_));
-    if (!on_host) {
-      PetscCall(dense_array(dense_, access, &data_, &type_));
-    } else if (access == Access::read) {
-      PetscCall(MatDenseGetArrayRead(dense_, const_cast<const PetscScalar**>(&data_)));
-    } else if (access == Access::write) {
-      PetscCall(MatDenseGetArrayWrite(dense_, &data_));
-    } else {
-      PetscCall(MatDenseGetArray(dense_, &data_));
-    }
+    PetscCall(on_host ? host_dense_array(dense_, access, &data_)
+                      : dense_array(dense_, access, &data_, &type_));
   }
   // A lanky without CUDA multiplies on the host. Counting devices makes no context on any of them.
   if (PetscMemTypeHost(type_) || (PetscMemTypeCUDA(type_) && lanky::Device::cuda_count() > 0)) {
@@ -62,14 +55,9 @@ PetscErrorCode Columns::close() {
     } else {
       PetscCall(VecRestoreArrayAndMemType(vec_, &data_));
     }
-  } else if (!plain_) {
-    PetscCall(restore_dense_array(dense_, access_, type_, &data_));
-  } else if (access_ == Access::read) {
-    PetscCall(MatDenseRestoreArrayRead(dense_, reads));
-  } else if (access_ == Access::write) {
-    PetscCall(MatDenseRestoreArrayWrite(dense_, &data_));
   } else {
-    PetscCall(MatDenseRestoreArray(dense_, &data_));
+    PetscCall(plain_ ? restore_host_dense_array(dense_, access_, &data_)
+                     : restore_dense_array(dense_, access_, type_, &data_));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,7 +28,7 @@ PetscObject object_of(T handle) {
   return reinterpret_cast<PetscObject>(handle);
 }
 
-/// Hands `context` to `object` under `name`; `destroy` is called when the object goes.
+/// Hands `context` to `object` under `name`, which deletes it when it goes itself.
 template <class T>
 PetscErrorCode compose(PetscObject object, const char* name, T* context) {
   PetscContainer container = nullptr;
@@ -141,7 +141,32 @@ inline PetscErrorCode copy_columns(bool on_device, PetscInt rows, PetscInt colum
 
 enum class Access { read, write, read_write };
 
-/// The array of a dense matrix (of its local rows), where its newest values are.
+/// The array of a dense matrix (of its local rows) in host memory.
+inline PetscErrorCode host_dense_array(Mat dense, Access access, PetscScalar** data) {
+  PetscFunctionBegin;
+  if (access == Access::read) {
+    PetscCall(MatDenseGetArrayRead(dense, const_cast<const PetscScalar**>(data)));
+  } else if (access == Access::write) {
+    PetscCall(MatDenseGetArrayWrite(dense, data));
+  } else {
+    PetscCall(MatDenseGetArray(dense, data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+inline PetscErrorCode restore_host_dense_array(Mat dense, Access access, PetscScalar** data) {
+  PetscFunctionBegin;
+  if (access == Access::read) {
+    PetscCall(MatDenseRestoreArrayRead(dense, const_cast<const PetscScalar**>(data)));
+  } else if (access == Access::write) {
+    PetscCall(MatDenseRestoreArrayWrite(dense, data));
+  } else {
+    PetscCall(MatDenseRestoreArray(dense, data));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// The same where its newest values are.
 inline PetscErrorCode dense_array(Mat dense, Access access, PetscScalar** data,
                                   PetscMemType* type) {
   PetscFunctionBegin;
@@ -163,13 +188,7 @@ inline PetscErrorCode dense_array(Mat dense, Access access, PetscScalar** data,
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  if (access == Access::read) {
-    PetscCall(MatDenseGetArrayRead(dense, const_cast<const PetscScalar**>(data)));
-  } else if (access == Access::write) {
-    PetscCall(MatDenseGetArrayWrite(dense, data));
-  } else {
-    PetscCall(MatDenseGetArray(dense, data));
-  }
+  PetscCall(host_dense_array(dense, access, data));
 #else
   if (access == Access::read) {
     PetscCall(MatDenseGetArrayReadAndMemType(dense, const_cast<const PetscScalar**>(data), type));
@@ -199,13 +218,7 @@ inline PetscErrorCode restore_dense_array(Mat dense, Access access, PetscMemType
   }
 #endif
   (void)type;
-  if (access == Access::read) {
-    PetscCall(MatDenseRestoreArrayRead(dense, const_cast<const PetscScalar**>(data)));
-  } else if (access == Access::write) {
-    PetscCall(MatDenseRestoreArrayWrite(dense, data));
-  } else {
-    PetscCall(MatDenseRestoreArray(dense, data));
-  }
+  PetscCall(restore_host_dense_array(dense, access, data));
 #else
   (void)type;
   if (access == Access::read) {

@@ -116,7 +116,7 @@ PetscErrorCode gemms(Gemms** gemms) {
 
 PetscErrorCode gram_on_host(const Columns& where, lanky::Op op, PetscInt m, PetscInt n, PetscInt k,
                             const Element* a, std::int64_t lda, const Element* b, std::int64_t ldb,
-                            const Element** result) {
+                            Element** result) {
   const lanky::Stream* stream = nullptr;
   Gemms* products = nullptr;
   PetscFunctionBegin;
@@ -141,6 +141,17 @@ PetscErrorCode gram_on_host(const Columns& where, lanky::Op op, PetscInt m, Pets
   if (where.on_device()) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(log_flops(
       where, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sum_over_ranks(PetscObject object, Element* values, PetscInt count) {
+  PetscMPIInt length = 0, size = 1;
+  MPI_Comm comm = PetscObjectComm(object);
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMPIIntCast(count, &length));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, values, length, MPIU_SCALAR, MPIU_SUM, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

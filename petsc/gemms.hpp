@@ -71,7 +71,9 @@ PetscErrorCode gemms(Gemms** gemms);
 /// A^H B, or A^T B, of m and n columns of k rows that are on one device, on the host.
 PetscErrorCode gram_on_host(const Columns& where, lanky::Op op, PetscInt m, PetscInt n, PetscInt k,
                             const Element* a, std::int64_t lda, const Element* b, std::int64_t ldb,
-                            const Element** result);
+                            Element** result);
+/// The sums of `count` elements over the ranks, in their place.
+PetscErrorCode sum_over_ranks(PetscObject object, Element* values, PetscInt count);
 
 /// Flops of a product where `where` is, for -log_view.
 PetscErrorCode log_flops(const Columns& where, double flops);

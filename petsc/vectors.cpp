@@ -35,7 +35,7 @@ PetscErrorCode own_of(Vec x, const Own** own) {
 
 /// y^H x, or y^T x, of this rank's entries; `done` tells whether both are on the GPU.
 PetscErrorCode local_product(lanky::Op op, Vec x, Vec y, PetscScalar* sum, bool* done) {
-  const Element* result = nullptr;
+  Element* result = nullptr;
   Columns xs(x);
   Columns ys(y);
   PetscFunctionBegin;
@@ -53,17 +53,6 @@ PetscErrorCode local_product(lanky::Op op, Vec x, Vec y, PetscScalar* sum, bool*
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sum_over_ranks(Vec x, PetscScalar* sum) {
-  PetscMPIInt size = 1;
-  MPI_Comm comm = PetscObjectComm(object_of(x));
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size > 1) {
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPIU_SCALAR, MPIU_SUM, comm));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 template <lanky::Op kOp, bool kLocal>
 PetscErrorCode product(Vec x, Vec y, PetscScalar* sum) {
   const Own* own = nullptr;
@@ -71,7 +60,7 @@ PetscErrorCode product(Vec x, Vec y, PetscScalar* sum) {
   PetscFunctionBegin;
   PetscCall(local_product(kOp, x, y, sum, &done));
   if (done) {
-    if (!kLocal) PetscCall(sum_over_ranks(x, sum));
+    if (!kLocal) PetscCall(sum_over_ranks(object_of(x), elements(sum), 1));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(own_of(x, &own));
@@ -92,7 +81,7 @@ PetscErrorCode norm(Vec x, NormType type, PetscReal* result) {
   if (type == NORM_2 || type == NORM_FROBENIUS) {
     PetscCall(local_product(lanky::Op::conj_trans, x, x, &sum, &done));
     if (done) {
-      if (!kLocal) PetscCall(sum_over_ranks(x, &sum));
+      if (!kLocal) PetscCall(sum_over_ranks(object_of(x), elements(&sum), 1));
       *result = PetscSqrtReal(PetscRealPart(sum));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
