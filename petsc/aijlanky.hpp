@@ -28,8 +28,6 @@ PetscErrorCode put_back_products(Mat a, const char* type, const OwnProducts& own
 /// Y = A X + beta Y, or Y = A^T X + beta Y (`op`), of a distributed A; collective.
 PetscErrorCode multiply_distributed(Mat mpiaijlanky, lanky::Op op, Columns* x, PetscScalar beta,
                                     Columns* y);
-/// Prepares products with such an X; collective.
-PetscErrorCode prepare_exchange(Mat mpiaijlanky, PetscInt columns, PetscInt leading);
 
 /// MatCreateVecs() makes vectors on the GPU where PETSc and lanky can both use it, with lanky's
 /// inner products (vectors.cpp); or PETSc's own again.

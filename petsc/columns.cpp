@@ -8,7 +8,7 @@ PetscErrorCode Columns::open(Access access, bool on_host) {
   plain_ = on_host;
   type_ = PETSC_MEMTYPE_HOST;
   if (vec_) {
-    if (rows_ < 0) PetscCall(VecGetLocalSize(vec_, &rows_));
+    PetscCall(VecGetLocalSize(vec_, &rows_));
     leading_ = rows_;
     auto** reads = const_cast<const PetscScalar**>(&data_);
     if (access == Access::read) {
@@ -59,18 +59,6 @@ PetscErrorCode Columns::close() {
     PetscCall(plain_ ? restore_host_dense_array(dense_, access_, &data_)
                      : restore_dense_array(dense_, access_, type_, &data_));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode Beside::get(const Columns& columns, PetscInt size, Vec* memory) {
-  PetscFunctionBegin;
-  Vec* vec = columns.on_device() ? &on_device_ : &on_host_;
-  if (!*vec) {
-    PetscCall(VecCreate(PETSC_COMM_SELF, vec));
-    PetscCall(VecSetSizes(*vec, size, size));
-    PetscCall(VecSetType(*vec, columns.on_device() ? VECCUDA : VECSEQ));
-  }
-  *memory = *vec;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,8 +65,14 @@ class Columns {
  public:
   explicit Columns(Vec vec) : vec_(vec) {}
   explicit Columns(Mat dense) : dense_(dense) {}
-  /// The entries of a sequential Vec as so many columns, one after the other.
-  Columns(Vec vec, PetscInt rows, PetscInt columns) : vec_(vec), rows_(rows), columns_(columns) {}
+  /// Memory of the plug-in's own that holds `columns` columns by rows; always open.
+  Columns(PetscScalar* data, PetscMemType type, PetscInt rows, PetscInt columns)
+      : type_(type),
+        data_(data),
+        rows_(rows),
+        columns_(columns),
+        leading_(columns),
+        layout_(lanky::Layout::row) {}
 
   /// Takes the array, where its newest values are or, with `on_host`, in host memory.
   PetscErrorCode open(Access access, bool on_host = false);
@@ -78,8 +84,9 @@ class Columns {
   PetscInt rows() const { return rows_; }
   PetscInt columns() const { return columns_; }
   PetscInt leading() const { return leading_; }
+  lanky::Layout layout() const { return layout_; }
   lanky::MatrixView<Element> view() const {
-    return {elements(data_), rows_, columns_, leading_, lanky::Layout::col};
+    return {elements(data_), rows_, columns_, leading_, layout_};
   }
 
  private:
@@ -89,27 +96,10 @@ class Columns {
   bool plain_ = false;  // taken by the calls that give host memory
   PetscMemType type_ = PETSC_MEMTYPE_HOST;
   PetscScalar* data_ = nullptr;
-  PetscInt rows_ = -1;  // until it is open
+  PetscInt rows_ = 0;
   PetscInt columns_ = 1;
   PetscInt leading_ = 0;
-};
-
-/// Vectors of so many entries on the host and on the GPU, made when they are first needed.
-class Beside {
- public:
-  Beside() = default;
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-  ~Beside() {
-    static_cast<void>(VecDestroy(&on_host_));
-    static_cast<void>(VecDestroy(&on_device_));
-  }
-  /// The one in the memory where `columns` are; always of the same size.
-  PetscErrorCode get(const Columns& columns, PetscInt size, Vec* memory);
-
- private:
-  Vec on_host_ = nullptr;
-  Vec on_device_ = nullptr;
+  lanky::Layout layout_ = lanky::Layout::col;
 };
 
 /// Opens both on the same side: on the GPU where both are there, else on the host.

@@ -4,6 +4,7 @@
 
 #include <petsc/private/petscimpl.h>  // PetscObjectStateGet()
 #include <petscmat.h>
+#include <petscsf.h>
 #if defined(PETSC_HAVE_CUDA)
 #include <petscdevice_cuda.h>
 #endif
@@ -138,6 +139,11 @@ inline PetscErrorCode copy_columns(bool on_device, PetscInt rows, PetscInt colum
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/// How PetscSF counts ranks: in PetscInt, before 3.22 or so.
+template <class Count, class... Rest>
+Count type_of_count(PetscErrorCode (*)(PetscSF, Count*, Rest...));
+using SfCount = decltype(type_of_count(&PetscSFGetLeafRanks));
 
 enum class Access { read, write, read_write };
 

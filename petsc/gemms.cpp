@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace lanky_petsc {
 namespace {
@@ -20,41 +19,7 @@ bool same(const lanky::GemmShape& a, const lanky::GemmShape& b) {
          a.lda == b.lda && a.ldb == b.ldb && a.ldc == b.ldc;
 }
 
-#if defined(PETSC_HAVE_CUDA)
-void check(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  throw lanky::Error(status == cudaErrorMemoryAllocation ? lanky::ErrorCode::out_of_memory
-                                                         : lanky::ErrorCode::device,
-                     std::string(call) + ": " + cudaGetErrorString(status));
-}
-#endif
-
 }  // namespace
-
-Element* Memory::at_least(std::int64_t count) {
-  if (count > count_) {
-    release();
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Element);
-#if defined(PETSC_HAVE_CUDA)
-    if (kind_ == Kind::pinned) check(cudaMallocHost(&data_, bytes), "cudaMallocHost");
-    if (kind_ == Kind::device) check(cudaMalloc(&data_, bytes), "cudaMalloc");
-#endif
-    if (data_ == nullptr) data_ = ::operator new(bytes);
-    count_ = count;
-  }
-  return static_cast<Element*>(data_);
-}
-
-void Memory::release() noexcept {
-#if defined(PETSC_HAVE_CUDA)
-  if (kind_ == Kind::pinned && data_ != nullptr) cudaFreeHost(data_);
-  if (kind_ == Kind::device && data_ != nullptr) cudaFree(data_);
-  if (kind_ != Kind::host) data_ = nullptr;
-#endif
-  ::operator delete(data_);
-  data_ = nullptr;
-  count_ = 0;
-}
 
 void Gemms::multiply(const lanky::Stream& stream, const lanky::GemmShape& shape, Element alpha,
                      const Element* a, const Element* b, Element beta, Element* c) {
@@ -86,11 +51,7 @@ const Element* Gemms::upload(const lanky::Stream& stream, const Element* host, s
   Element* pinned = slot.pinned.at_least(count);
   std::copy_n(host, count, pinned);
   Element* device = slot.device.at_least(count);
-#if defined(PETSC_HAVE_CUDA)
-  check(cudaMemcpyAsync(device, pinned, static_cast<std::size_t>(count) * sizeof(Element),
-                        cudaMemcpyHostToDevice, stream.native()),
-        "cudaMemcpyAsync");
-#endif
+  copy_across(stream, pinned, count, device);
   if (!slot.done) slot.done.emplace(stream.device());
   slot.done->record(stream);
   return device;

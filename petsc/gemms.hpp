@@ -7,28 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "columns.hpp"
+#include "memory.hpp"
 
 namespace lanky_petsc {
-
-/// Memory of one kind that grows: of the host, pinned where a GPU is to reach it, or of a GPU.
-class Memory {
- public:
-  enum class Kind { host, pinned, device };
-  explicit Memory(Kind kind) : kind_(kind) {}
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { release(); }
-
-  /// At least `count` elements; what they held is lost where they have to be more than before.
-  Element* at_least(std::int64_t count);
-
- private:
-  void release() noexcept;
-  [[maybe_unused]] Kind kind_;  // there is one alone without CUDA
-  std::int64_t count_ = 0;
-  void* data_ = nullptr;
-};
 
 class Gemms {
  public:

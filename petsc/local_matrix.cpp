@@ -73,8 +73,10 @@ Events& events() {
   return registered;
 }
 
-PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns,
+PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const Order& streams, const Columns& x,
                                  bool adds, PetscObjectState parent, Plan** plan) {
+  const PetscInt columns = std::max<PetscInt>(1, x.columns());
+  const lanky::Device device = streams.x.device();
   lanky::CsrView<Element> csr;
   MatrixState state;
   std::vector<std::int32_t> narrow;
@@ -84,8 +86,8 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
   // One plan for a vector, and one for several: it serves all numbers up to the one that it
   // expects, and eigensolvers ask for fewer and fewer.
   auto found = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& held) {
-    return held.op == op && held.stream.device() == stream.device() &&
-           (held.columns == 1) == (columns == 1) && (adds || !held.adder);
+    return held.op == op && held.stream.device() == device &&
+           (held.columns == 1) == (columns == 1) && (adds || !held.rows);
   });
   if (found != plans_.end() && found->columns >= columns && found->state.same_pattern(state)) {
     if (!found->state.same_values(state)) {
@@ -106,7 +108,7 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
   options.op = op;
   options.updates = true;
   options.expected_columns = columns;
-  options.expected_layout = lanky::Layout::col;
+  options.expected_layout = x.layout();
   const char* prefix = nullptr;
   PetscBool tune = PETSC_FALSE;
   PetscCall(MatGetOptionsPrefix(a, &prefix));
@@ -115,18 +117,26 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
   PetscCall(PetscLogEventBegin(events().plan, a, 0, 0, 0));
   PetscCall(csr_of(a, &narrow, &csr, &state));
   PetscCall(guarded([&] {
-    std::unique_ptr<RowAdder> adder;
+    std::unique_ptr<PackedRows> packed_rows;
     std::vector<std::int64_t> offsets;
     if (adds && op == lanky::Op::none) {
       std::vector<PetscInt> rows = rows_with_entries(csr, &offsets);
       const auto count = static_cast<std::int64_t>(rows.size());
-      if (pays_to_add_rows(csr.rows, count, columns, stream.device())) {
-        adder = std::make_unique<RowAdder>(std::move(rows));
+      if (pays_to_add_rows(csr.rows, count, columns, device)) {
+        packed_rows = std::make_unique<PackedRows>(rows);
         csr.rows = count;
         csr.row_offsets = offsets.data();
       }
     }
-    plans_.push_back({op, stream, columns, state, std::move(adder), {stream, csr, options}});
+    const std::int64_t packed = packed_rows ? csr.rows * columns : 0;
+    const lanky::Stream& own = packed_rows ? streams.x : streams.y;
+    plans_.push_back({op,
+                      own,
+                      columns,
+                      state,
+                      std::move(packed_rows),
+                      lanky::Buffer<Element>(own, packed),
+                      {own, csr, options}});
   }));
   PetscCall(PetscLogEventEnd(events().plan, a, 0, 0, 0));
   *plan = &plans_.back();
@@ -135,27 +145,36 @@ PetscErrorCode LocalMatrix::find(Mat a, lanky::Op op, const lanky::Stream& strea
 }
 
 PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta,
-                                     Columns* y, PetscObjectState parent) {
+                                     Columns* y) {
   const lanky::Stream* stream = nullptr;
-  Plan* plan = nullptr;
-  PetscInt rows = 0;
-  Vec memory = nullptr;
   PetscFunctionBegin;
   PetscCall(stream_of(x, &stream));
+  PetscCall(multiply(a, op, x, beta, y, {*stream, *stream}, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta,
+                                     Columns* y, const Order& streams, PetscObjectState parent) {
+  Plan* plan = nullptr;
+  PetscFunctionBegin;
   const bool adds = beta == PetscScalar(1);
-  PetscCall(find(a, op, *stream, std::max<PetscInt>(1, x.columns()), adds, parent, &plan));
+  PetscCall(find(a, op, streams, x, adds, parent, &plan));
   const double flops = 2.0 * static_cast<double>(plan->state.nnz) * x.columns();
   PetscCall(PetscLogEventBegin(events().multiply, a, 0, 0, 0));
   if (x.on_device()) PetscCall(PetscLogGpuTimeBegin());
-  if (plan->adder) {
-    PetscCall(plan->adder->memory(*y, &memory, &rows));
-    Columns z(memory, rows, y->columns());
-    PetscCall(z.open(Access::write));
-    PetscCall(guarded([&] { run(*stream, *plan, x, 0.0, z); }));
-    PetscCall(plan->adder->add(z, y));
-    PetscCall(z.close());
+  if (plan->rows) {
+    const Columns packed(reinterpret_cast<PetscScalar*>(plan->packed.data()), y->type(),
+                         plan->rows->size(), y->columns());
+    PetscCall(guarded([&] {
+      run(streams.x, *plan, x, 0.0, packed);
+      order(streams.x, streams.y);
+      plan->rows->add(plan->packed.data(), *y, streams.y);
+    }));
   } else {
-    PetscCall(guarded([&] { run(*stream, *plan, x, beta, *y); }));
+    PetscCall(guarded([&] {
+      order(streams.x, streams.y);
+      run(streams.y, *plan, x, beta, *y);
+    }));
   }
   if (x.on_device()) {
     PetscCall(PetscLogGpuTimeEnd());
@@ -167,26 +186,17 @@ PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// Y = A X + beta Y, in the order of `stream`.
+/// Y = A X + beta Y, in the order of `stream`; the plan's workspace belongs to its own one.
 void LocalMatrix::run(const lanky::Stream& stream, const Plan& plan, const Columns& x,
                       PetscScalar beta, const Columns& y) {
-  const bool elsewhere = stream != plan.stream;
-  if (elsewhere) {  // the plan's workspace belongs to its own stream
-    lanky::Event before(stream.device());
-    before.record(stream);
-    plan.stream.wait(before);
-  }
+  order(stream, plan.stream);
   if (x.columns() == 1) {
     plan.plan.run(plan.stream, Element(1), {elements(x.data()), x.rows()}, element(beta),
                   lanky::VectorView<Element>(elements(y.data()), y.rows()));
   } else {
     plan.plan.run(plan.stream, Element(1), x.view(), element(beta), y.view());
   }
-  if (elsewhere) {
-    lanky::Event after(stream.device());
-    after.record(plan.stream);
-    stream.wait(after);
-  }
+  order(plan.stream, stream);
 }
 
 }  // namespace lanky_petsc

@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "row_adder.hpp"
+#include "memory.hpp"
+#include "packed_rows.hpp"
 
 namespace lanky_petsc {
 
@@ -27,11 +28,17 @@ struct MatrixState {
 
 class LocalMatrix {
  public:
+  /// The streams in whose order X and Y are there.
+  struct Order {
+    const lanky::Stream& x;
+    const lanky::Stream& y;
+  };
   /// Y = op(A) X + beta Y, where A is the matrix that these plans belong to, X and Y are open on
-  /// the same side, and beta is 0 or 1. `parent` is the object state of the matrix whose block A
-  /// is, in its products; a block can also be multiplied alone.
+  /// the same side, and beta is 0 or 1. In PETSc's stream.
+  PetscErrorCode multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta, Columns* y);
+  /// The same of a block of a distributed matrix that has the object state `parent`.
   PetscErrorCode multiply(Mat a, lanky::Op op, const Columns& x, PetscScalar beta, Columns* y,
-                          PetscObjectState parent = -1);
+                          const Order& streams, PetscObjectState parent);
 
  private:
   struct Plan {
@@ -39,10 +46,11 @@ class LocalMatrix {
     lanky::Stream stream;
     PetscInt columns;  // that it expects
     MatrixState state;
-    std::unique_ptr<RowAdder> adder;  // of a plan that has the rows with entries alone
+    std::unique_ptr<PackedRows> rows;  // of a plan that has the rows with entries alone
+    lanky::Buffer<Element> packed;     // what is added to these
     lanky::SparsePlan<Element> plan;
   };
-  PetscErrorCode find(Mat a, lanky::Op op, const lanky::Stream& stream, PetscInt columns, bool adds,
+  PetscErrorCode find(Mat a, lanky::Op op, const Order& streams, const Columns& x, bool adds,
                       PetscObjectState parent, Plan** plan);
   static void run(const lanky::Stream& stream, const Plan& plan, const Columns& x, PetscScalar beta,
                   const Columns& y);

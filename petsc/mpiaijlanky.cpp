@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "aijlanky.hpp"
+#include "exchange.hpp"
 
 namespace lanky_petsc {
 namespace {
@@ -12,21 +13,6 @@ constexpr const char* kDistributed = "lanky_distributed";
 
 using MatAssemblyEndFn = PetscErrorCode(Mat, MatAssemblyType);
 using MatDestroyFn = PetscErrorCode(Mat);
-
-/// What one number of columns needs: a star forest from entries of X to their ghosts, column after
-/// column, and the ghosts' memory.
-struct Exchange {
-  PetscInt columns = 0;
-  PetscInt leading = 0;  // of this rank's X
-  PetscSF forest = nullptr;
-  Beside ghosts;  // [ghosts * columns]
-  Beside staged;  // for an X of another leading dimension
-
-  Exchange() = default;
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() { static_cast<void>(PetscSFDestroy(&forest)); }
-};
 
 /// Which entries of X a matrix needs. The state alone does not tell: PETSc adds it up over blocks
 /// that it makes anew, so that two patterns can have one. Blocks are made anew on all ranks alike.
@@ -51,7 +37,8 @@ PetscErrorCode pattern_of(Mat a, Pattern* pattern) {
 struct MpiLanky {
   OwnProducts own_products{};
   MatAssemblyEndFn* own_assembly_end = nullptr;
-  Pattern pattern{};                                   // that the exchanges are of
+  Pattern pattern{};  // that the neighbours are of
+  Neighbours neighbours{};
   std::vector<std::unique_ptr<Exchange>> exchanges{};  // the last ones that were used
 };
 
@@ -60,56 +47,6 @@ PetscErrorCode held_by(Mat a, MpiLanky** held) {
   PetscCall(composed(object_of(a), kDistributed, held));
   PetscCheck(*held, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a matrix that lanky holds nothing of");
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/// The roots of rank r are entry (i, j) of its X at i + j leading_r, the leaves ghost g of column j
-/// at g + j ghosts.
-PetscErrorCode make_exchange(Mat a, PetscInt columns, PetscInt leading, Exchange* exchange) {
-  const PetscInt* ghost_columns = nullptr;
-  Mat diagonal = nullptr, off_diagonal = nullptr;
-  PetscInt ghosts = 0, local = 0;
-  PetscLayout layout = nullptr;
-  PetscMPIInt size = 0;
-  MPI_Comm comm = MPI_COMM_NULL;
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetComm(object_of(a), &comm));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(MatMPIAIJGetSeqAIJ(a, &diagonal, &off_diagonal, &ghost_columns));
-  PetscCall(MatGetSize(off_diagonal, nullptr, &ghosts));
-  PetscCall(MatGetLocalSize(a, nullptr, &local));
-  PetscCall(MatGetLayouts(a, nullptr, &layout));
-  const PetscInt* begins = nullptr;
-  PetscCall(PetscLayoutGetRanges(layout, &begins));
-  std::vector<PetscInt> leadings;
-  PetscCall(guarded([&] { leadings.resize(static_cast<std::size_t>(size)); }));
-  PetscCallMPI(MPI_Allgather(&leading, 1, MPIU_INT, leadings.data(), 1, MPIU_INT, comm));
-
-  PetscSFNode* remote = nullptr;
-  PetscCall(PetscMalloc1(ghosts * columns, &remote));
-  for (PetscInt g = 0; g < ghosts; ++g) {
-    PetscMPIInt owner = 0;
-    PetscCall(PetscLayoutFindOwner(layout, ghost_columns[g], &owner));
-    for (PetscInt j = 0; j < columns; ++j) {
-      remote[g + j * ghosts].rank = owner;
-      remote[g + j * ghosts].index = ghost_columns[g] - begins[owner] + j * leadings[owner];
-    }
-  }
-  const PetscInt roots = columns > 0 ? leading * (columns - 1) + local : 0;
-  exchange->columns = columns;
-  exchange->leading = leading;
-  PetscCall(PetscSFCreate(comm, &exchange->forest));
-  PetscCall(PetscSFSetFromOptions(exchange->forest));
-  PetscCall(PetscSFSetGraph(exchange->forest, roots, ghosts * columns, nullptr, PETSC_OWN_POINTER,
-                            remote, PETSC_OWN_POINTER));
-  PetscCall(PetscSFSetUp(exchange->forest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/// The exchange for so many columns, or null. On all ranks alike.
-Exchange* known_exchange(MpiLanky* held, PetscInt columns) {
-  auto found = std::find_if(held->exchanges.begin(), held->exchanges.end(),
-                            [&](const auto& e) { return e->columns == columns; });
-  return found == held->exchanges.end() ? nullptr : found->get();
 }
 
 /// Makes the blocks seqaijlanky: PETSc makes new ones whenever the pattern grows.
@@ -198,155 +135,70 @@ PetscErrorCode mpiaij_to_lanky(Mat a, MatType, MatReuse reuse, Mat* b) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// The blocks of a distributed matrix, their plans, and the exchange for a product.
-struct Parts {
-  Mat diagonal_block = nullptr;
-  Mat off_diagonal_block = nullptr;
-  LocalMatrix* diagonal = nullptr;
-  LocalMatrix* off_diagonal = nullptr;
-  Exchange* exchange = nullptr;
-  PetscInt ghosts = 0;
-  PetscObjectState state = 0;
-};
-
-/// Collective where no such exchange is known.
-PetscErrorCode parts_of(Mat a, const Columns& exchanged, Parts* parts) {
+/// The exchange for products with columns like these; collective after a new pattern.
+PetscErrorCode exchange_of(Mat a, const Columns& columns, Exchange** exchange) {
   MpiLanky* held = nullptr;
   Pattern pattern;
+  const lanky::Stream* stream = nullptr;
   PetscFunctionBegin;
   PetscCall(held_by(a, &held));
   PetscCall(pattern_of(a, &pattern));
-  if (pattern != held->pattern || !known_exchange(held, exchanged.columns())) {
-    PetscCall(prepare_exchange(a, exchanged.columns(), exchanged.leading()));
+  PetscCall(stream_of(columns, &stream));
+  auto& exchanges = held->exchanges;
+  if (pattern != held->pattern) {
+    exchanges.clear();
+    PetscCall(find_neighbours(a, &held->neighbours));
+    held->pattern = pattern;
   }
-  parts->exchange = known_exchange(held, exchanged.columns());
-  PetscCall(PetscObjectStateGet(object_of(a), &parts->state));
-  PetscCall(MatMPIAIJGetSeqAIJ(a, &parts->diagonal_block, &parts->off_diagonal_block, nullptr));
-  PetscCall(local_matrix_of(parts->diagonal_block, &parts->diagonal));
-  PetscCall(local_matrix_of(parts->off_diagonal_block, &parts->off_diagonal));
-  PetscCall(MatGetSize(parts->off_diagonal_block, nullptr, &parts->ghosts));
+  auto found = std::find_if(exchanges.begin(), exchanges.end(), [&](const auto& known) {
+    return known->serves(columns.columns(), *stream);
+  });
+  if (found == exchanges.end()) {
+    constexpr std::size_t kKept = 8;
+    if (exchanges.size() >= kKept) exchanges.erase(exchanges.begin());
+    PetscCall(guarded([&] {
+      exchanges.push_back(std::make_unique<Exchange>(held->neighbours, columns.columns(), *stream));
+    }));
+    found = exchanges.end() - 1;
+  }
+  *exchange = found->get();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/// Columns with the leading dimension of an exchange: the caller's own, or a copy where theirs is
-/// another.
-class Staged {
- public:
-  Staged(Exchange* exchange, const Columns& columns)
-      : exchange_(exchange),
-        columns_(columns),
-        copies_(columns.columns() > 1 && columns.leading() != exchange->leading) {}
-
-  PetscErrorCode open() {
-    PetscFunctionBegin;
-    if (copies_) {
-      const PetscInt size = exchange_->leading * columns_.columns();
-      PetscCall(exchange_->staged.get(columns_, size, &memory_));
-      PetscCall(VecGetArrayWriteAndMemType(memory_, &data_, nullptr));
-      PetscCall(copy_columns(columns_.on_device(), columns_.rows(), columns_.columns(),
-                             columns_.data(), columns_.leading(), data_, exchange_->leading));
-    } else {
-      data_ = columns_.data();
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscErrorCode close(bool changed) {
-    PetscFunctionBegin;
-    if (copies_ && changed) {
-      PetscCall(copy_columns(columns_.on_device(), columns_.rows(), columns_.columns(), data_,
-                             exchange_->leading, columns_.data(), columns_.leading()));
-    }
-    if (copies_) PetscCall(VecRestoreArrayWriteAndMemType(memory_, &data_));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscScalar* data() const { return data_; }
-
- private:
-  Exchange* exchange_;
-  const Columns& columns_;
-  bool copies_;
-  Vec memory_ = nullptr;
-  PetscScalar* data_ = nullptr;
-};
 
 }  // namespace
 
-PetscErrorCode prepare_exchange(Mat a, PetscInt columns, PetscInt leading) {
-  MpiLanky* held = nullptr;
-  Pattern pattern;
-  PetscFunctionBegin;
-  PetscCall(held_by(a, &held));
-  PetscCall(pattern_of(a, &pattern));
-  if (pattern != held->pattern) {
-    held->exchanges.clear();
-    held->pattern = pattern;
-  }
-  Exchange* known = known_exchange(held, columns);
-  // One rank's leading dimension is a part of every rank's exchange.
-  PetscMPIInt stale = known == nullptr || (columns > 1 && known->leading != leading);
-  if (known && columns > 1) {
-    PetscCallMPI(
-        MPI_Allreduce(MPI_IN_PLACE, &stale, 1, MPI_INT, MPI_MAX, PetscObjectComm(object_of(a))));
-  }
-  if (!stale) PetscFunctionReturn(PETSC_SUCCESS);
-  if (known) {
-    held->exchanges.erase(std::find_if(held->exchanges.begin(), held->exchanges.end(),
-                                       [&](const auto& e) { return e.get() == known; }));
-  }
-  constexpr std::size_t kKept = 8;
-  if (held->exchanges.size() >= kKept) held->exchanges.erase(held->exchanges.begin());
-  Exchange* exchange = nullptr;
-  PetscCall(guarded([&] {
-    held->exchanges.push_back(std::make_unique<Exchange>());
-    exchange = held->exchanges.back().get();
-  }));
-  PetscCall(make_exchange(a, columns, leading, exchange));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode multiply_distributed(Mat a, lanky::Op op, Columns* x, PetscScalar beta, Columns* y) {
   const bool forward = op == lanky::Op::none;
-  const Columns& exchanged = forward ? *x : *y;
-  Parts parts;
-  Vec memory = nullptr;
-  PetscFunctionBegin;
-  PetscCall(parts_of(a, exchanged, &parts));
-  PetscCall(parts.exchange->ghosts.get(exchanged, parts.ghosts * exchanged.columns(), &memory));
-  Columns ghosts(memory, parts.ghosts, exchanged.columns());
-  Staged staged(parts.exchange, exchanged);
-  const PetscSF forest = parts.exchange->forest;
   const PetscLogEvent event = events().exchange;
-  PetscCall(ghosts.open(Access::write));
-  if (forward) {
-    PetscCall(PetscLogEventBegin(event, a, 0, 0, 0));
-    PetscCall(staged.open());
-    PetscCall(PetscSFBcastWithMemTypeBegin(forest, MPIU_SCALAR, x->type(), staged.data(),
-                                           ghosts.type(), ghosts.data(), MPI_REPLACE));
-    PetscCall(PetscLogEventEnd(event, a, 0, 0, 0));
-    PetscCall(parts.diagonal->multiply(parts.diagonal_block, op, *x, beta, y, parts.state));
-    PetscCall(PetscLogEventBegin(event, a, 0, 0, 0));
-    PetscCall(PetscSFBcastEnd(forest, MPIU_SCALAR, staged.data(), ghosts.data(), MPI_REPLACE));
-    PetscCall(staged.close(false));
-    PetscCall(PetscLogEventEnd(event, a, 0, 0, 0));
-    if (parts.ghosts > 0) {
-      PetscCall(
-          parts.off_diagonal->multiply(parts.off_diagonal_block, op, ghosts, 1.0, y, parts.state));
-    }
-  } else {
-    if (parts.ghosts > 0) {
-      PetscCall(parts.off_diagonal->multiply(parts.off_diagonal_block, op, *x, 0.0, &ghosts,
-                                             parts.state));
-    }
-    PetscCall(parts.diagonal->multiply(parts.diagonal_block, op, *x, beta, y, parts.state));
-    PetscCall(PetscLogEventBegin(event, a, 0, 0, 0));
-    PetscCall(staged.open());
-    PetscCall(PetscSFReduceWithMemTypeBegin(forest, MPIU_SCALAR, ghosts.type(), ghosts.data(),
-                                            y->type(), staged.data(), MPIU_SUM));
-    PetscCall(PetscSFReduceEnd(forest, MPIU_SCALAR, ghosts.data(), staged.data(), MPIU_SUM));
-    PetscCall(staged.close(true));
-    PetscCall(PetscLogEventEnd(event, a, 0, 0, 0));
+  Mat diagonal = nullptr, off_diagonal = nullptr;
+  LocalMatrix* of_diagonal = nullptr;
+  LocalMatrix* of_off_diagonal = nullptr;
+  PetscObjectState state = 0;
+  Exchange* exchange = nullptr;
+  PetscFunctionBegin;
+  PetscCall(exchange_of(a, forward ? *x : *y, &exchange));
+  PetscCall(PetscObjectStateGet(object_of(a), &state));
+  PetscCall(MatMPIAIJGetSeqAIJ(a, &diagonal, &off_diagonal, nullptr));
+  PetscCall(local_matrix_of(diagonal, &of_diagonal));
+  PetscCall(local_matrix_of(off_diagonal, &of_off_diagonal));
+  Columns ghosts = exchange->ghosts();
+  const LocalMatrix::Order here = {exchange->stream(), exchange->stream()};
+  PetscCall(exchange->enter());
+  if (!forward && ghosts.rows() > 0) {
+    PetscCall(of_off_diagonal->multiply(off_diagonal, op, *x, 0.0, &ghosts, here, state));
   }
-  PetscCall(ghosts.close());
+  PetscCall(PetscLogEventBegin(event, a, 0, 0, 0));
+  PetscCall(forward ? exchange->bcast_begin(*x) : exchange->reduce_begin());
+  PetscCall(PetscLogEventEnd(event, a, 0, 0, 0));
+  PetscCall(of_diagonal->multiply(diagonal, op, *x, beta, y, here, state));
+  PetscCall(PetscLogEventBegin(event, a, 0, 0, 0));
+  PetscCall(forward ? exchange->bcast_end() : exchange->reduce_end(y));
+  PetscCall(PetscLogEventEnd(event, a, 0, 0, 0));
+  if (forward && ghosts.rows() > 0) {
+    const LocalMatrix::Order after_ghosts = {exchange->beside(), exchange->stream()};
+    PetscCall(of_off_diagonal->multiply(off_diagonal, op, ghosts, 1.0, y, after_ghosts, state));
+  }
+  PetscCall(exchange->leave());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

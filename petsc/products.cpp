@@ -88,8 +88,7 @@ PetscErrorCode symbolic(Mat c) {
   Mat a = nullptr, b = nullptr;
   MatProductType type = MATPRODUCT_UNSPECIFIED;
   PetscBool dense = PETSC_FALSE;
-  bool distributed = false;
-  PetscInt rows = 0, cols = 0, all_rows = 0, all_cols = 0, leading = 0;
+  PetscInt rows = 0, cols = 0, all_rows = 0, all_cols = 0;
   PetscFunctionBegin;
   PetscCall(MatProductGetMats(c, &a, &b, nullptr));
   PetscCall(MatProductGetType(c, &type));
@@ -106,12 +105,6 @@ PetscErrorCode symbolic(Mat c) {
     PetscCall(MatSetType(c, of_b));
   }
   PetscCall(MatSetUp(c));
-  PetscCall(is_type(a, MATMPIAIJLANKY, &distributed));
-  if (distributed) {
-    PetscCall(MatGetSize(b, nullptr, &all_cols));
-    PetscCall(MatDenseGetLDA(transposed ? c : b, &leading));
-    PetscCall(prepare_exchange(a, all_cols, leading));
-  }
   PetscCall(set_operation(c, MATOP_PRODUCTNUMERIC, numeric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,8 +14,10 @@
 #include <functional>
 #include <lanky/lanky.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "../row_kernels.hpp"
 #include "local_stencil.hpp"
 #include "vendor.hpp"
 
@@ -100,28 +102,32 @@ struct DeviceCsr {
   std::int64_t nnz;
 };
 
-/// Whether y = times A x, at slices of rows in the first and the last column, both ends among them.
+/// Whether Y = times A X, at slices of rows in the first and the last column, both ends among them.
 bool is_right(const Stream& stream, const HostCsr& a, const std::vector<double>& x, double times,
-              const Buffer<double>& y) {
+              const Buffer<double>& y, Layout layout) {
   constexpr std::int64_t kSlices = 16, kRows = 512;
   const std::int64_t length = std::min(kRows, a.rows);
-  std::vector<double> slice(static_cast<std::size_t>(length));
-  for (const std::int64_t column : {std::int64_t{0}, y.size() / a.rows - 1}) {
-    const double* of_x = x.data() + column * a.cols;
+  const std::int64_t columns = y.size() / a.rows;
+  const bool by_rows = layout == Layout::row;
+  const std::int64_t stride = by_rows ? columns : 1;  // from one row to the next
+  std::vector<double> slice(static_cast<std::size_t>((length - 1) * stride + 1));
+  for (const std::int64_t column : {std::int64_t{0}, columns - 1}) {
+    const double* of_x = x.data() + (by_rows ? column : column * a.cols);
+    const double* of_y = y.data() + (by_rows ? column : column * a.rows);
     for (std::int64_t k = 0; k < kSlices; ++k) {
       const std::int64_t first = (a.rows - length) * k / (kSlices - 1);
-      copy_to_host(stream, y.data() + column * a.rows + first, slice);
+      copy_to_host(stream, of_y + first * stride, slice);
       for (std::int64_t row = first; row < first + length; ++row) {
         double sum = 0, size = 0;
         for (auto entry = static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row)]);
              entry < static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row) + 1]);
              ++entry) {
-          const double term = times * a.values[entry] * of_x[a.columns[entry]];
+          const double term = times * a.values[entry] * of_x[a.columns[entry] * stride];
           sum += term;
           size += std::abs(term);
         }
-        const double error = std::abs(slice[static_cast<std::size_t>(row - first)] - sum);
-        if (!(error <= 64 * 0x1p-53 * size)) return false;
+        const double found = slice[static_cast<std::size_t>((row - first) * stride)];
+        if (!(std::abs(found - sum) <= 64 * 0x1p-53 * size)) return false;
       }
     }
   }
@@ -168,10 +174,21 @@ class Measurement {
               dot();
               (void)result.to_host();
             })
-         << "}\n";
+         << R"(, "lanky_dot_to_host_us": )" << lanky_dot_to_host_us(x.data(), 32) << "}\n";
   }
 
  private:
+  /// As the plug-in has it: a Gram product into memory that the host reads.
+  double lanky_dot_to_host_us(const double* x, std::int64_t size) {
+    const auto pinned = pinned_double();
+    const lanky::GemmPlan<double> plan(stream_, {1, 1, size, lanky::Op::trans});
+    return host_us([&] {
+      plan.run(stream_, 1.0, {x, size, 1, size}, {x, size, 1, size}, 0.0,
+               lanky::MatrixView<double>(pinned.get(), 1, 1, 1));
+      stream_.synchronize();
+    });
+  }
+
   void measure_block(const HostCsr& host, bool diagonal) {
     const double beta = diagonal ? 0 : 1;
     block_ = diagonal ? "diagonal" : "off_diagonal";
@@ -180,12 +197,38 @@ class Measurement {
     if (most_ <= kMostForColumns) measure_columns(host, a, beta, kColumns, "");
     if (diagonal) return;
     // As the plug-in and PETSc multiply that block: rows without entries are left out, and the
-    // result is added to y afterwards, which is not timed here.
-    const HostCsr nonempty = without_empty_rows(host);
+    // result is added to Y afterwards.
+    const std::vector<std::int64_t> rows = nonempty_rows(host);
+    measure_rows(host.rows, rows);
+    const HostCsr nonempty = without_empty_rows(host, rows);
     const DeviceCsr nonempty_a(stream_, nonempty);
     measure_columns(nonempty, nonempty_a, 0, 1, "-nonempty-rows");
     if (most_ <= kMostForColumns) {
       measure_columns(nonempty, nonempty_a, 0, kColumns, "-nonempty-rows");
+    }
+  }
+
+  /// The plug-in's kernels that take those rows of X for others, and add to those of Y.
+  void measure_rows(std::int64_t all, const std::vector<std::int64_t>& rows) {
+    if (!stream_.device().is_cuda()) return;
+    const auto there = Buffer<std::int64_t>::from(stream_, rows);
+    const auto count = static_cast<std::int64_t>(rows.size());
+    for (const std::int64_t columns : {std::int64_t{1}, kColumns}) {
+      if (columns > 1 && most_ > kMostForColumns) continue;
+      Buffer<double> x(stream_, all * columns), packed(stream_, count * columns);
+      x.fill_zero();
+      packed.fill_zero();
+      const double gather_us = time_us(stream_, [&] {
+        lanky_petsc::gather_rows(x.data(), all, columns, there.data(), count, packed.data(),
+                                 stream_.native());
+      });
+      const double add_us = time_us(stream_, [&] {
+        lanky_petsc::add_rows(packed.data(), all, columns, there.data(), count, x.data(),
+                              stream_.native());
+      });
+      out_ << R"({"kind": "scaling_rows", "measured": true, "problem": ")" << problem_
+           << R"(", "columns": )" << columns << R"(, "rows": )" << count << R"(, "gather_us": )"
+           << gather_us << R"(, "add_us": )" << add_us << "}" << std::endl;
     }
   }
 
@@ -194,13 +237,17 @@ class Measurement {
     const std::vector<double> host_x = vector_of(host.cols * columns);
     Buffer<double> x(stream_, host.cols * columns), y(stream_, host.rows * columns);
     x.copy_from(host_x);
-    const lanky::MatrixView<const double> many_x = {x.data(), host.cols, columns, host.cols,
-                                                    Layout::col};
-    const lanky::MatrixView<double> many_y = {y.data(), host.rows, columns, host.rows, Layout::col};
+    const auto view = [columns](auto* data, std::int64_t size, Layout layout) {
+      return lanky::MatrixView(data, size, columns, layout == Layout::row ? columns : size, layout);
+    };
     {
+      // The plug-in has ghosts, and what is added to some rows of Y, by rows.
+      const Layout layout = rows.empty() ? Layout::col : Layout::row;
+      const auto many_x = view(std::as_const(x).data(), host.cols, layout);
+      const auto many_y = view(y.data(), host.rows, layout);
       const double start = seconds();
       const SparsePlan<double> plan(stream_, a.view(),
-                                    {.expected_columns = columns, .expected_layout = Layout::col});
+                                    {.expected_columns = columns, .expected_layout = layout});
       stream_.synchronize();
       setup_us_ = (seconds() - start) * 1e6;
       write(
@@ -212,27 +259,29 @@ class Measurement {
               plan.run(stream_, 1.0, many_x, beta, many_y);
             }
           },
-          host_x, beta, y);
+          host_x, beta, y, layout);
       setup_us_ = 0;
     }
     if (!stream_.device().is_cuda()) return;
+    const auto many_x = view(std::as_const(x).data(), host.cols, Layout::col);
+    const auto many_y = view(y.data(), host.rows, Layout::col);
     for (const auto algorithm : {VendorAlgorithm::alg1, VendorAlgorithm::alg2}) {
       write(host, columns, "cusparse",
             (algorithm == VendorAlgorithm::alg1 ? "alg1" : "alg2") + rows,
             columns == 1 ? vendor_spmv(stream_, a.view(), x.view(), beta, y.view(), algorithm)
                          : vendor_spmm(stream_, a.view(), many_x, beta, many_y, algorithm),
-            host_x, beta, y);
+            host_x, beta, y, Layout::col);
     }
   }
 
   void write(const HostCsr& a, std::int64_t columns, const char* contestant,
              const std::string& variant, const std::function<void()>& run,
-             const std::vector<double>& x, double beta, Buffer<double>& y) {
+             const std::vector<double>& x, double beta, Buffer<double>& y, Layout layout) {
     // Two products on zeros: where beta is 1, the second adds to the first.
     y.fill_zero();
     run();
     run();
-    const bool right = is_right(stream_, a, x, 1 + beta, y);
+    const bool right = is_right(stream_, a, x, 1 + beta, y, layout);
     out_ << R"({"kind": "scaling_kernel", "measured": )" << (right ? "true" : "false")
          << R"(, "problem": ")" << problem_ << R"(", "block": ")" << block_ << R"(", "columns": )"
          << columns << R"(, "contestant": ")" << contestant << R"(", "variant": ")" << variant

@@ -127,24 +127,28 @@ inline HostCsr make_block(const LocalBox& box, bool diagonal) {
   return block;
 }
 
-/// The rows that have entries, as PETSc multiplies a block most of whose rows are empty.
-inline HostCsr without_empty_rows(const HostCsr& block) {
+/// The rows of a block that have entries: of an off-diagonal one, also those that neighbours want.
+inline std::vector<std::int64_t> nonempty_rows(const HostCsr& block) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    if (block.offsets[static_cast<std::size_t>(row)] <
+        block.offsets[static_cast<std::size_t>(row) + 1]) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+/// These rows alone, as PETSc and the plug-in multiply a block most of whose rows are empty.
+inline HostCsr without_empty_rows(const HostCsr& block, const std::vector<std::int64_t>& rows) {
   HostCsr result;
   result.cols = block.cols;
   result.nnz = block.nnz;
-  for (std::int64_t row = 0; row < block.rows; ++row) {
-    result.rows += block.offsets[static_cast<std::size_t>(row)] <
-                   block.offsets[static_cast<std::size_t>(row) + 1];
-  }
-  result.offsets =
-      std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(result.rows) + 1);
-  std::int64_t kept = 0;
+  result.rows = static_cast<std::int64_t>(rows.size());
+  result.offsets = std::make_unique_for_overwrite<std::int32_t[]>(rows.size() + 1);
   result.offsets[0] = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(block.rows); ++row) {
-    if (block.offsets[row] < block.offsets[row + 1]) {
-      result.offsets[static_cast<std::size_t>(++kept)] = block.offsets[row + 1];
-    }
-  }
+  for (std::size_t kept = 0; kept < rows.size(); ++kept)
+    result.offsets[kept + 1] = block.offsets[static_cast<std::size_t>(rows[kept]) + 1];
   const auto many = static_cast<std::size_t>(block.nnz);
   result.columns = std::make_unique_for_overwrite<std::int32_t[]>(many);
   result.values = std::make_unique_for_overwrite<double[]>(many);

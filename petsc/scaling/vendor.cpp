@@ -154,6 +154,15 @@ std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size,
   };
 }
 
+std::unique_ptr<double, void (*)(double*)> pinned_double() {
+  void* data = nullptr;
+  const cudaError_t status = cudaMallocHost(&data, sizeof(double));
+  if (status != cudaSuccess) {
+    throw lanky::Error(lanky::ErrorCode::device, cudaGetErrorString(status));
+  }
+  return {static_cast<double*>(data), [](double* pinned) { cudaFreeHost(pinned); }};
+}
+
 void copy_to_host(const lanky::Stream& stream, const double* source, std::vector<double>& target) {
   stream.synchronize();
   if (!stream.device().is_cuda()) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <lanky/stream.hpp>
 #include <lanky/view.hpp>
+#include <memory>
 #include <vector>
 
 namespace lanky_scaling {
@@ -27,6 +28,9 @@ std::function<void()> vendor_axpy(const lanky::Stream& stream, std::int64_t size
 /// *result = (x, y), in device memory.
 std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size, const double* x,
                                  const double* y, double* result);
+
+/// A number in memory of the host that a GPU writes.
+std::unique_ptr<double, void (*)(double*)> pinned_double();
 
 /// target.size() elements from the memory of the stream's device, when its work is done.
 void copy_to_host(const lanky::Stream& stream, const double* source, std::vector<double>& target);
