@@ -24,6 +24,7 @@ bool agrees(const Stencil& stencil, PetscInt rank) {
 
   const Triple low = stencil.begin(rank), high = stencil.end(rank);
   LocalBox box;
+  box.unknowns = stencil.unknowns;
   for (std::size_t d = 0; d < 3; ++d) {
     box.size[d] = high[d] - low[d];
     box.below[d] = low[d] > 0;
@@ -52,13 +53,15 @@ bool agrees(const Stencil& stencil, PetscInt rank) {
 
 int main() {
   for (const Triple& grid : {Triple{1, 1, 1}, Triple{3, 3, 3}, Triple{2, 2, 1}, Triple{1, 3, 2}}) {
-    const Stencil stencil = {{3 * grid[0], 4 * grid[1], 5 * grid[2]}, grid, true};
-    for (PetscInt rank = 0; rank < grid[0] * grid[1] * grid[2]; ++rank) {
-      if (!agrees(stencil, rank)) {
-        std::printf("rank %d of %d x %d x %d has other blocks\n", static_cast<int>(rank),
-                    static_cast<int>(grid[0]), static_cast<int>(grid[1]),
-                    static_cast<int>(grid[2]));
-        return 1;
+    for (const PetscInt unknowns : {1, 3}) {
+      const Stencil stencil = {{3 * grid[0], 4 * grid[1], 5 * grid[2]}, grid, true, unknowns};
+      for (PetscInt rank = 0; rank < grid[0] * grid[1] * grid[2]; ++rank) {
+        if (!agrees(stencil, rank)) {
+          std::printf("rank %d of %d x %d x %d, %d unknowns a node, has other blocks\n",
+                      static_cast<int>(rank), static_cast<int>(grid[0]), static_cast<int>(grid[1]),
+                      static_cast<int>(grid[2]), static_cast<int>(unknowns));
+          return 1;
+        }
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <lanky/lanky.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -165,6 +166,7 @@ class Measurement {
     x.fill_zero();
     const auto axpy = vendor_axpy(stream_, 32, x.data(), x.data() + 32);
     const auto dot = vendor_dot(stream_, 32, x.data(), x.data(), result.data());
+    const auto own_dot = lanky_dot(x.data(), 32);
     out_ << R"({"kind": "scaling_host", "measured": true, "launch_us": )" << time_us(stream_, axpy)
          << R"(, "launch_and_wait_us": )" << host_us([&] {
               axpy();
@@ -174,19 +176,22 @@ class Measurement {
               dot();
               (void)result.to_host();
             })
-         << R"(, "lanky_dot_to_host_us": )" << lanky_dot_to_host_us(x.data(), 32) << "}\n";
+         << R"(, "lanky_dot_to_host_us": )" << host_us([&] {
+              own_dot();
+              stream_.synchronize();
+            })
+         << "}\n";
   }
 
  private:
-  /// As the plug-in has it: a Gram product into memory that the host reads.
-  double lanky_dot_to_host_us(const double* x, std::int64_t size) {
-    const auto pinned = pinned_double();
-    const lanky::GemmPlan<double> plan(stream_, {1, 1, size, lanky::Op::trans});
-    return host_us([&] {
-      plan.run(stream_, 1.0, {x, size, 1, size}, {x, size, 1, size}, 0.0,
-               lanky::MatrixView<double>(pinned.get(), 1, 1, 1));
-      stream_.synchronize();
-    });
+  /// An inner product as the plug-in has it: a Gram product into memory that the host reads.
+  std::function<void()> lanky_dot(const double* x, std::int64_t size) {
+    const auto plan = std::make_shared<lanky::GemmPlan<double>>(
+        stream_, lanky::GemmShape{1, 1, size, lanky::Op::trans});
+    return [this, plan, x, size] {
+      plan->run(stream_, 1.0, {x, size, 1, size}, {x, size, 1, size}, 0.0,
+                lanky::MatrixView<double>(pinned_.get(), 1, 1, 1));
+    };
   }
 
   void measure_block(const HostCsr& host, bool diagonal) {
@@ -314,26 +319,31 @@ class Measurement {
     }
     out_ << R"({"kind": "scaling_vectors", "measured": true, "problem": ")" << problem_
          << R"(", "rows": )" << rows << R"(, "axpy_us": )" << time_us(stream_, axpy)
-         << R"(, "dot_us": )" << time_us(stream_, dot) << "}" << std::endl;
+         << R"(, "dot_us": )" << time_us(stream_, dot);
+    if (stream_.device().is_cuda())
+      out_ << R"(, "lanky_dot_us": )" << time_us(stream_, lanky_dot(x.data(), rows));
+    out_ << "}" << std::endl;
   }
 
   Stream stream_;
   std::ofstream& out_;
+  std::unique_ptr<double, void (*)(double*)> pinned_ = pinned_double();
   std::string problem_{}, block_{};
   double setup_us_ = 0;
   std::int64_t most_ = 0;  // entries of the problem's largest block
 };
 
-/// "154,154,154:110111": nodes along x, y, z, and whether there is a box below and above along
-/// each.
+/// "154,154,154:110111" or "75,75,75:110111:3": nodes along x, y, z, whether there is a box below
+/// and above along each, and the unknowns of a node.
 LocalBox parse(const std::string& problem) {
   LocalBox box;
-  long long size[3] = {};
+  long long size[3] = {}, unknowns = 1;
   char sides[7] = "";
-  if (std::sscanf(problem.c_str(), "%lld,%lld,%lld:%6s", &size[0], &size[1], &size[2], sides) !=
-      4) {
+  if (std::sscanf(problem.c_str(), "%lld,%lld,%lld:%6[01]:%lld", &size[0], &size[1], &size[2],
+                  sides, &unknowns) < 4) {
     throw lanky::Error(lanky::ErrorCode::invalid_argument, "no problem: " + problem);
   }
+  box.unknowns = unknowns;
   for (std::size_t d = 0; d < 3; ++d) {
     box.size[d] = size[d];
     box.below[d] = sides[2 * d] == '1';
@@ -379,7 +389,8 @@ int run(int argc, char** argv) {
   for (std::string problem; std::getline(list, problem);) {
     if (problem.empty() || problem[0] == '#') continue;
     const LocalBox box = parse(problem);
-    if (27.0 * static_cast<double>(box.rows()) <= largest) measurement.measure(problem, box);
+    if (27.0 * static_cast<double>(box.rows() * box.unknowns) <= largest)
+      measurement.measure(problem, box);
   }
   std::fprintf(stderr, "%.1f s\n", seconds() - start);
   return 0;

@@ -121,11 +121,12 @@ void write_environment(std::FILE* out) {
   const std::time_t seconds = std::time(nullptr);
   std::strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
   const char* commit = std::getenv("LANKY_COMMIT");
+  const char* transport = std::getenv("OMPI_MCA_btl");
   std::fprintf(out,
                "{\"kind\": \"env\", \"schema\": 1, \"gpu\": \"%s\", \"ranks\": %d, \"mpi\": "
-               "\"%s\", \"commit\": \"%s\", \"utc\": \"%s\"}\n",
+               "\"%s\", \"transport\": \"%s\", \"commit\": \"%s\", \"utc\": \"%s\"}\n",
                properties.name, ranks, std::string(mpi, std::strcspn(mpi, ",\n")).c_str(),
-               commit ? commit : "unknown", utc);
+               transport ? transport : "default", commit ? commit : "unknown", utc);
 }
 
 }  // namespace

@@ -9,12 +9,14 @@
 
 namespace lanky_scaling {
 
-/// Nodes x, y, z of one rank, x fastest, and whether other ranks' boxes are below and above it.
+/// Nodes x, y, z of one rank, x fastest, and whether other ranks' boxes are below and above it. All
+/// unknowns of a node are coupled with those of its neighbours.
 struct LocalBox {
   std::array<std::int64_t, 3> size{};
   std::array<bool, 3> below{}, above{};
+  std::int64_t unknowns = 1;
 
-  std::int64_t rows() const { return size[0] * size[1] * size[2]; }
+  std::int64_t rows() const { return size[0] * size[1] * size[2] * unknowns; }
 };
 
 /// A CSR matrix in host memory that nobody has zeroed: 1e9 entries take seconds to zero.
@@ -75,16 +77,17 @@ class Ghosts {
 template <class Take>
 void for_each_column(const LocalBox& box, const Ghosts& ghosts, bool diagonal,
                      const std::array<std::int64_t, 3>& node, Take take) {
-  for (int k = 0; k < 27; ++k) {
-    const std::array<std::int64_t, 3> other = {node[0] + k % 3 - 1, node[1] + k / 3 % 3 - 1,
-                                               node[2] + k / 9 - 1};
+  for (int way = 0; way < 27; ++way) {
+    const std::array<std::int64_t, 3> other = {node[0] + way % 3 - 1, node[1] + way / 3 % 3 - 1,
+                                               node[2] + way / 9 - 1};
     bool inside = true;
     for (std::size_t d = 0; d < 3; ++d)
       inside = inside && other[d] >= 0 && other[d] < box.size[d];
     if (inside == diagonal) {
       const std::int64_t column =
           inside ? other[0] + box.size[0] * (other[1] + box.size[1] * other[2]) : ghosts.at(other);
-      if (column >= 0) take(static_cast<std::int32_t>(column));
+      for (std::int64_t k = 0; column >= 0 && k < box.unknowns; ++k)
+        take(static_cast<std::int32_t>(column * box.unknowns + k));
     }
   }
 }
@@ -92,11 +95,12 @@ void for_each_column(const LocalBox& box, const Ghosts& ghosts, bool diagonal,
 inline HostCsr make_block(const LocalBox& box, bool diagonal) {
   const Ghosts ghosts(box);
   const auto node_of = [&](std::int64_t row) -> std::array<std::int64_t, 3> {
-    return {row % box.size[0], row / box.size[0] % box.size[1], row / box.size[0] / box.size[1]};
+    const std::int64_t node = row / box.unknowns;
+    return {node % box.size[0], node / box.size[0] % box.size[1], node / box.size[0] / box.size[1]};
   };
   HostCsr block;
   block.rows = box.rows();
-  block.cols = diagonal ? block.rows : ghosts.count();
+  block.cols = diagonal ? block.rows : ghosts.count() * box.unknowns;
   block.offsets =
       std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(block.rows) + 1);
   std::int32_t* offsets = block.offsets.get();

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Predicts weak and strong scaling of MatMult and of conjugate gradients on 1 to 4096 GPUs: measured kernels of one rank,
-exact messages (messages.py), and a model of the network. No line that it writes is measured.
+exact messages (messages.py), and a model of the network. No line of a prediction is measured.
 
     model.py problems > problems.txt         what lanky_petsc_kernels is to measure
     model.py predict KERNELS.jsonl OUT.jsonl
+    model.py check KERNELS.jsonl LINK.jsonl MEASURED.jsonl OUT.jsonl     predictions beside what lanky_petsc_compare measured
 
-MatMult is that of MPIAIJ: pack and send what others need, multiply the diagonal block meanwhile, wait for the ghosts, add
-the product of the other block:
+lanky packs what others need beside the diagonal block, and multiplies the rows that need ghosts beside it, too:
 
-    T = pack + wait for the pack + max(T_diagonal, T_messages) + T_off_diagonal
+    T = max(T_diagonal, pack and wait + T_messages + T_off_diagonal) + T_add
+
+PETSc's MPIAIJCUSPARSE waits for the pack before the diagonal block starts, and multiplies the other block after it:
+
+    T = pack and wait + max(T_diagonal, T_messages) + T_off_diagonal
 """
 
 import argparse
@@ -24,16 +28,24 @@ from messages import Box, process_grid
 
 RANKS = tuple(1 << k for k in range(13))
 COLUMNS = (1, 16)
-# name: (the whole box for so many ranks, what is said of it)
-CASES = {
-    "weak 1e8": (lambda ranks: tuple(154 * g for g in process_grid(ranks, (1, 1, 1))), "1e8 nonzeros a card"),
-    "weak 1e7": (lambda ranks: tuple(72 * g for g in process_grid(ranks, (1, 1, 1))), "1e7 nonzeros a card"),
-    "strong 1e9": (lambda ranks: (336, 336, 336), "1e9 nonzeros in all"),
-    "strong 2e8": (lambda ranks: (192, 192, 192), "2e8 nonzeros in all"),
-}
+# The whole box for so many ranks, the unknowns of a node, and the numbers of ranks.
+Case = collections.namedtuple("Case", "points unknowns ranks")
+
+
+def weak(side, unknowns=1, ranks=RANKS):
+    return Case(lambda count: tuple(side * g for g in process_grid(count, (1, 1, 1))), unknowns, ranks)
+
+
+def strong(side, unknowns=1, ranks=RANKS):
+    return Case(lambda count: (side,) * 3, unknowns, ranks)
+
+
+FEW = (1, 2, 4)
+CASES = {"weak 1e8": weak(154), "weak 1e7": weak(72), "strong 1e9": strong(336), "strong 2e8": strong(192),
+         "weak 1e8, 3 unknowns": weak(75, 3, FEW), "strong 2e8, 3 unknowns": strong(94, 3, FEW)}
 ENTRY = 8  # bytes of a vector entry
-# KSPCG without a preconditioner: what an iteration does beside MatMult.
-AXPYS, DOTS, REDUCTIONS = 4, 3, 3  # two axpys, an aypx and a copy; (p, A p), |z|, (z, r)
+# KSPCG with Jacobi's preconditioner: what an iteration does beside MatMult.
+AXPYS, DOTS, REDUCTIONS = 4, 3, 3  # two axpys, an aypx and a pointwise product; (p, A p), |z|, (z, r)
 
 Parameter = collections.namedtuple("Parameter", "value unit source")
 
@@ -55,6 +67,9 @@ NETWORK = {
                                "reckons with 2.7 us), github.com/NVIDIA/nccl, src/graph/tuning.cc"),
     "ib_message_us": Parameter(0.36, "us a message", "overhead of a send from GPU memory, ucx_perftest on ConnectX-6, "
                                "github.com/openucx/ucx/issues/9212"),
+    "copies_overlap": Parameter(1, "0 or 1", "whether MPI's copies between GPUs run beside work in CUDA's legacy default stream: "
+                                "UCX's do (its streams are non-blocking, github.com/openucx/ucx, src/uct/cuda)"),
+    "node_step_us": Parameter(1.74, "us", "a sum over two ranks of a node: measured, bench/results/h200x2/petsc_scaling_link.jsonl"),
     "host_latency_us": Parameter(1.2, "us", "osu_latency of 8 bytes between hosts, Open MPI, gist.github.com/hppritcha/"
                                  "6a3acd0c192fcfd082bd543fc98e6fe6 (older adapters; the latest differ by tenths)"),
 }
@@ -68,7 +83,7 @@ class ModelError(Exception):
 
 @functools.cache
 def box_of(case, ranks):
-    points = CASES[case][0](ranks)
+    points = CASES[case].points(ranks)
     return Box(points, process_grid(ranks, points))
 
 
@@ -80,8 +95,8 @@ def heaviest_of(case, ranks):
 
 def problem_of(case, ranks):
     """The local problem of the rank with the most ghosts, as lanky_petsc_kernels reads it."""
-    box, rank = box_of(case, ranks), heaviest_of(case, ranks).rank
-    return f"{','.join(map(str, box.size(rank)))}:{box.sides(rank)}"
+    box, rank, unknowns = box_of(case, ranks), heaviest_of(case, ranks).rank, CASES[case].unknowns
+    return f"{','.join(map(str, box.size(rank)))}:{box.sides(rank)}" + (f":{unknowns}" if unknowns > 1 else "")
 
 
 # What a rank sends within its node and to other nodes, and what all of its node send to others.
@@ -105,8 +120,13 @@ def exchanges_of(case, ranks, ranks_a_node):
 
 def problems():
     """All local problems, the smallest first: a run that is cut short loses the largest."""
-    found = {problem_of(case, ranks) for case in CASES for ranks in RANKS}
-    return sorted(found, key=lambda text: (math.prod(map(int, text.split(":")[0].split(","))), text))
+    found = {problem_of(name, ranks) for name, case in CASES.items() for ranks in case.ranks}
+
+    def entries(text):
+        size, _, *unknowns = text.split(":")
+        return math.prod(map(int, size.split(","))) * int(*unknowns or "1") ** 2
+
+    return sorted(found, key=lambda text: (entries(text), text))
 
 
 class Kernels:
@@ -116,6 +136,7 @@ class Kernels:
         if not pathlib.Path(path).is_file():
             raise ModelError(f"{path} does not exist: run lanky_petsc_kernels on a GPU first")
         self.products, self.rows, self.vectors, self.host, self.environments = {}, {}, {}, None, []
+        self.packing = {}  # (problem, columns): the plug-in's kernels that gather rows, and that add them
         for number, text in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):
             try:
                 line = json.loads(text)
@@ -127,6 +148,8 @@ class Kernels:
                 self.host = line
             elif line["kind"] == "scaling_vectors":
                 self.vectors[line["problem"]] = line
+            elif line["kind"] == "scaling_rows":
+                self.packing[line["problem"], line["columns"]] = line["gather_us"], line["add_us"]
             elif line["kind"] == "scaling_kernel" and line["status"] == "ok":
                 key = line["problem"], line["block"], line["columns"], line["contestant"], line["variant"].endswith("nonempty-rows")
                 self.products[key] = min(line["us"], self.products.get(key, math.inf))
@@ -137,19 +160,24 @@ class Kernels:
     def has(self, problem, columns):
         return (problem, "diagonal", columns, "lanky", False) in self.products
 
-    def product(self, problem, block, columns, contestant):
-        """The fastest way; 0 where there is no such block: a rank without ghosts."""
-        ways = [self.products[key] + (self.adding_us(self.rows[key], columns) if nonempty else 0) for nonempty in (False, True)
-                if (key := (problem, block, columns, contestant, nonempty)) in self.products]
-        if not ways:
-            if block == "off_diagonal" and problem.endswith(":000000"):
+    def product(self, problem, block, columns, contestant, nonempty=False):
+        """0 where there is no such block: a rank without ghosts. `nonempty`: of the rows that have entries alone."""
+        us = self.products.get((problem, block, columns, contestant, nonempty))
+        if us is None:
+            if block == "off_diagonal" and problem.split(":")[1] == "000000":
                 return 0.0
             raise ModelError(f"no time of {contestant} for the {block} block of {problem}, {columns} columns")
-        return min(ways)
+        return us
 
-    def adding_us(self, rows, columns):
-        """Adding so many rows to those of Y: a launch, an index and an entry that are read, sectors of Y that are read and written."""
-        return self.host["launch_us"] + rows * columns * (4 + ENTRY + 2 * 32) / self.bandwidth()
+    def vendor_off_diagonal(self, problem, columns):
+        """The faster of cuSPARSE's ways: all rows, or those with entries, which are then added to those of Y: a launch, an index
+        and an entry that are read, sectors of Y that are read and written."""
+        everywhere = self.product(problem, "off_diagonal", columns, "cusparse")
+        key = problem, "off_diagonal", columns, "cusparse", True
+        if key not in self.products:
+            return everywhere
+        adding = self.host["launch_us"] + self.rows[key] * columns * (4 + ENTRY + 2 * 32) / self.bandwidth()
+        return min(everywhere, self.products[key] + adding)
 
     def bandwidth(self):
         """Bytes a microsecond of the largest axpy, which reads two vectors and writes one."""
@@ -171,35 +199,56 @@ def message_us(exchanges, columns, network):
                    way("ib", e.far, max(e.far_entries, e.node_entries / network["nics_a_node"]))) for e in exchanges)
 
 
-def reduction_us(ranks, kernels, network):
+def reduction_us(ranks, contestant, kernels, network):
     """A dot product's way from the device to the host, and a reduction over all ranks' hosts, a step for each power of 2."""
-    return kernels.host["dot_to_host_us"] + math.ceil(math.log2(ranks)) * network["host_latency_us"]
+    within = min(ranks, network["ranks_a_node"])
+    return (kernels.host["lanky_dot_to_host_us" if contestant == "lanky" else "dot_to_host_us"]
+            + math.ceil(math.log2(within)) * network["node_step_us"]
+            + math.ceil(math.log2(ranks / within)) * network["host_latency_us"])
+
+
+def matmult_of(problem, ghosts, messages, columns, contestant, kernels, network):
+    """(microseconds of MatMult, of its diagonal and its off-diagonal product, of packing)."""
+    diagonal = kernels.product(problem, "diagonal", columns, contestant)
+    if ghosts == 0:
+        return diagonal, diagonal, 0.0, 0.0
+    ready = kernels.host["launch_and_wait_us"]
+    if contestant == "lanky":
+        gather, add = kernels.packing[problem, columns]
+        ready += gather
+        everywhere = kernels.product(problem, "off_diagonal", columns, contestant)
+        some = kernels.product(problem, "off_diagonal", columns, contestant, nonempty=True)
+        return min((max(diagonal, ready + messages) + everywhere, diagonal, everywhere, ready),
+                   (max(diagonal, ready + messages + some) + add, diagonal, some + add, ready))
+    # The pack reads an index and a sector of 32 bytes for each entry, at worst, and writes the entry.
+    ready += ghosts * columns * (4 / columns + 32 + ENTRY) / kernels.bandwidth()
+    other = kernels.vendor_off_diagonal(problem, columns)
+    meanwhile = max(diagonal, messages) if network["copies_overlap"] else diagonal + messages
+    return ready + meanwhile + other, diagonal, other, ready
 
 
 def predict(case, ranks, columns, contestant, kernels, network):
     """One line of figures."""
+    unknowns = CASES[case].unknowns
     problem, heaviest = problem_of(case, ranks), heaviest_of(case, ranks)
-    diagonal = kernels.product(problem, "diagonal", columns, contestant)
-    other = kernels.product(problem, "off_diagonal", columns, contestant)
-    messages = message_us(exchanges_of(case, ranks, network["ranks_a_node"]), columns, network)
-    # The pack reads an index and a sector of 32 bytes for each entry, at worst, and writes the entry.
-    packing = 0.0
-    if ranks > 1:
-        entries = heaviest.ghosts * columns
-        packing = (kernels.host["launch_and_wait_us"] + entries * (4 / columns + 32 + ENTRY) / kernels.bandwidth())
-    matmult = packing + max(diagonal, messages) + other
+    rows, ghosts = heaviest.rows * unknowns, heaviest.ghosts * unknowns
+    messages = message_us(exchanges_of(case, ranks, network["ranks_a_node"]), columns * unknowns, network)
+    matmult, diagonal, other, packing = matmult_of(problem, ghosts, messages, columns, contestant, kernels, network)
     line = {"kind": "scaling_model", "measured": False, "case": case, "ranks": ranks, "columns": columns,
-            "contestant": contestant, "problem": problem, "rows": heaviest.rows, "ghosts": heaviest.ghosts,
-            "neighbours": len(heaviest.receives), "nnz": heaviest.diagonal_nnz + heaviest.off_diagonal_nnz,
-            "diagonal_us": diagonal, "off_diagonal_us": other, "messages_us": messages, "packing_us": packing,
-            "matmult_us": matmult, "matmult_communication": 1 - (diagonal + other) / matmult}
+            "contestant": contestant, "problem": problem, "rows": rows, "ghosts": ghosts, "neighbours": len(heaviest.receives),
+            "nnz": (heaviest.diagonal_nnz + heaviest.off_diagonal_nnz) * unknowns**2, "diagonal_us": diagonal,
+            "off_diagonal_us": other, "messages_us": messages, "packing_us": packing, "matmult_us": matmult,
+            # What MatMult takes beyond its kernels, some of which run beside each other.
+            "matmult_communication": max(0, 1 - (diagonal + other) / matmult)}
     if columns == 1:
         times = kernels.vectors[problem]
-        work = diagonal + other + AXPYS * times["axpy_us"] + DOTS * times["dot_us"]
+        dot = times["lanky_dot_us" if contestant == "lanky" else "dot_us"]
+        work = AXPYS * times["axpy_us"] + DOTS * dot
         # What a dot product takes on the device is counted already.
-        latency = REDUCTIONS * reduction_us(ranks, kernels, network)
-        iteration = matmult - diagonal - other + work + latency
-        line |= {"reductions_us": latency, "cg_us": iteration, "cg_communication": 1 - work / iteration}
+        latency = REDUCTIONS * reduction_us(ranks, contestant, kernels, network)
+        iteration = matmult + work + latency
+        line |= {"reductions_us": latency, "cg_us": iteration,
+                 "cg_communication": max(0, 1 - (diagonal + other + work) / iteration)}
     return line
 
 
@@ -228,19 +277,72 @@ def with_efficiency(lines):
                 line[f"{what}_efficiency"] = first[f"{what}_us"] / (share * line[f"{what}_us"])
 
 
+def contestants_of(ranks, columns):
+    """PETSc takes rows of a dense matrix to the host before it sends them, which is not a part of the model."""
+    return ("lanky",) if ranks > 1 and columns > 1 else ("lanky", "cusparse")
+
+
 def all_lines(kernels):
     values = {name: parameter.value for name, parameter in NETWORK.items()}
     lines = []
     for name, network in (("published", values), ("optimistic", {**values, **OPTIMISTIC})):
         for case in CASES:
-            for ranks in RANKS:
+            for ranks in CASES[case].ranks:
                 for columns in COLUMNS:
                     if kernels.has(problem_of(case, ranks), columns):
-                        for contestant in ("lanky", "cusparse"):
+                        for contestant in contestants_of(ranks, columns):
                             lines.append({**predict(case, ranks, columns, contestant, kernels, network), "network": name})
     with_efficiency(lines)
     return [*({"kind": "scaling_parameter", "measured": False, "name": name, **parameter._asdict(),
                "optimistic": OPTIMISTIC.get(name)} for name, parameter in NETWORK.items()), *lines, *dominated(lines)]
+
+
+def lines_of(path, kind=None):
+    with open(path, encoding="utf-8") as file:
+        return [line for line in map(json.loads, file) if kind is None or line["kind"] == kind]
+
+
+def measured_network(path):
+    """NETWORK with what lanky_petsc_link measured between two GPUs."""
+    link = [line for line in lines_of(path, "scaling_link") if line["way"] == "device" and line["status"] == "ok"]
+    if len(link) < 2:
+        raise ModelError(f"{path} has no messages from GPU memory: run lanky_petsc_link without \"host\"")
+    link.sort(key=lambda line: line["bytes"])
+    shortest, (long, longest) = link[0], link[-2:]
+    network = {name: parameter.value for name, parameter in NETWORK.items()}
+    return network | {
+        "nvlink_latency_us": max(0, shortest["us"] - network["nvlink_message_us"]),
+        "nvlink_gb_s": (longest["bytes"] - long["bytes"]) / (longest["us"] - long["us"]) * 1e-3,
+        "node_step_us": lines_of(path, "scaling_allreduce")[0]["us"],
+        "copies_overlap": int("smcuda" not in lines_of(path, "env")[0]["transport"]),
+    }
+
+
+# Tasks of lanky_petsc_compare: columns, and the figure of a prediction.
+TASKS = {"matmult": (1, "matmult_us"), "matmatmult": (16, "matmult_us"), "cg": (1, "cg_us")}
+WITHIN = 0.15
+
+
+def check(kernels, network, measured):
+    """Each measured time of which there is a prediction, beside it."""
+    places = {}
+    for name, case in CASES.items():
+        for ranks in case.ranks:
+            points = ",".join(map(str, case.points(ranks))) + (f",{case.unknowns}" if case.unknowns > 1 else "")
+            places.setdefault((f"box:{points}", ranks), name)
+    for line in measured:
+        case = places.get((line["case"], line["ranks"]))
+        contestant = line["contestant"].removeprefix("aij")
+        if case is None or line["task"] not in TASKS or line["status"] != "ok":
+            continue
+        columns, figure = TASKS[line["task"]]
+        if contestant not in contestants_of(line["ranks"], columns):
+            continue
+        predicted = predict(case, line["ranks"], columns, contestant, kernels, network)[figure]
+        error = predicted / line["us"] - 1
+        yield {"kind": "scaling_gpu_check", "measured": True, "case": case, "ranks": line["ranks"], "task": line["task"],
+               "contestant": contestant, "measured_us": line["us"], "predicted_us": predicted, "error": error,
+               "within": abs(error) <= WITHIN}
 
 
 def rounded(line):
@@ -254,18 +356,28 @@ def main():
     predicted = commands.add_parser("predict")
     predicted.add_argument("kernels")
     predicted.add_argument("out")
+    checked = commands.add_parser("check")
+    for name in ("kernels", "link", "measured", "out"):
+        checked.add_argument(name)
     options = parser.parse_args()
     if options.command == "problems":
         print("\n".join(problems()))
         return
     try:
         kernels = Kernels(options.kernels)
-        lines = all_lines(kernels)
+        more = {}
+        if options.command == "predict":
+            lines = all_lines(kernels)
+        else:
+            network = measured_network(options.link)
+            more = {"network": rounded(network), "compared": options.measured,
+                    "measured_commit": lines_of(options.measured, "env")[0]["commit"]}
+            lines = check(kernels, network, lines_of(options.measured, "petsc"))
     except ModelError as error:
         sys.exit(f"model.py: {error}")
-    measured = kernels.environments[0]
+    first = kernels.environments[0]
     with open(options.out, "w", encoding="utf-8") as file:
-        for line in (env_line(kernels=options.kernels, gpu=measured["gpu"], kernels_commit=measured["commit"]), *lines):
+        for line in (env_line(kernels=options.kernels, gpu=first["gpu"], kernels_commit=first["commit"], **more), *lines):
             print(json.dumps(rounded(line)), file=file)
 
 

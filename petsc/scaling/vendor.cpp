@@ -156,6 +156,7 @@ std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size,
 
 std::unique_ptr<double, void (*)(double*)> pinned_double() {
   void* data = nullptr;
+  if (lanky::Device::cuda_count() == 0) return {nullptr, [](double*) {}};
   const cudaError_t status = cudaMallocHost(&data, sizeof(double));
   if (status != cudaSuccess) {
     throw lanky::Error(lanky::ErrorCode::device, cudaGetErrorString(status));

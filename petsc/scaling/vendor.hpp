@@ -29,7 +29,7 @@ std::function<void()> vendor_axpy(const lanky::Stream& stream, std::int64_t size
 std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size, const double* x,
                                  const double* y, double* result);
 
-/// A number in memory of the host that a GPU writes.
+/// A number in memory of the host that a GPU writes; null where there is none.
 std::unique_ptr<double, void (*)(double*)> pinned_double();
 
 /// target.size() elements from the memory of the stream's device, when its work is done.
