@@ -45,15 +45,93 @@ def table(lines):
     return text + row(["worst", "", *(f"{min(ratios[task]):.2f}" for task in TASKS)])
 
 
+def on_one_rank(name, ranks, nnz, ones):
+    """The case on one rank that this one is compared with, and whether as strong scaling."""
+    if name in ones:
+        return name, True
+    near = [other for other, entries in ones.items() if abs(entries * ranks / nnz - 1) < 0.02 and name.count(",") == other.count(",")]
+    return (near[0], False) if near else (None, None)
+
+
+def gpus(lines):
+    """Microseconds of lanky, how many times as long PETSc's own type takes, and the efficiency of several GPUs."""
+    found = {}
+    for line in of_petsc(lines):
+        found.setdefault((line["case"], line["nnz"], line["ranks"]), {}).setdefault(line["task"], {})[line["contestant"]] = line["us"]
+    ones = {case: nnz for case, nnz, ranks in found if ranks == 1}
+    tasks = [task for task in TASKS if any(task in of for of in found.values())]
+    text = heading(["Laplacian of", "nonzeros", "cards", *(TASKS[task] for task in tasks)])
+    for (case, nnz, ranks), of in sorted(found.items(), key=lambda item: (list(ones).index(on_one_rank(*order(item), ones)[0]), item[0][2], item[0][1])):
+        one, strong = on_one_rank(case, ranks, nnz, ones)
+        cells = []
+        for task in tasks:
+            us = of.get(task, {})
+            if OURS not in us:
+                cells.append("")
+                continue
+            rivals = [time for name, time in us.items() if name != OURS]
+            cell = f"{us[OURS]:.0f}" + (f" ({min(rivals) / us[OURS]:.2f})" if rivals else "")
+            if ranks > 1:
+                first = found[one, ones[one], 1][task][OURS]
+                cell += f", **{first / us[OURS] / (ranks if strong else 1):.2f}**"
+            cells.append(cell)
+        scaling = "" if ranks == 1 else ", strong" if strong else ", weak"
+        text += row([f"`{case}`{scaling}", f"{nnz:,}", ranks, *cells])
+    return text
+
+
+def order(item):
+    (case, nnz, ranks), _ = item
+    return case, ranks, nnz
+
+
+def of_petsc(lines):
+    return [line for line in lines if line["kind"] == "petsc" and line["status"] == "ok"]
+
+
+def gram(lines):
+    """Microseconds of lanky with the sum, how many times as long cuBLAS takes, and the efficiency of two GPUs."""
+    found = {}
+    for line in lines:
+        if line["kind"] == "distributed_gram" and line["status"] == "ok":
+            found.setdefault((line["dtype"], line["columns"]), {})[line["case"], line["ranks"], line["contestant"]] = line["us"]
+    most = max(line["ranks"] for line in lines if line["kind"] == "distributed_gram")
+    text = heading(["Q", "one GPU", f"{most} GPUs, as much on each", f"{most} GPUs, as much in all"])
+    for (dtype, columns), us in found.items():
+        def cell(case, ranks):
+            ours, theirs = us[case, ranks, "lanky"], us[case, ranks, "cublas"]
+            return ours, f"{ours:.0f} ({theirs / ours:.2f})"
+
+        one, shown = cell("weak", 1)
+        cells = [shown]
+        for case, share in (("weak", 1), ("strong", most)):
+            ours, shown = cell(case, most)
+            cells.append(f"{shown}, **{one / ours / share:.2f}**")
+        text += row([f"{columns} columns, {dtype}", *cells])
+    return text
+
+
 MEANING = {
     "petsc": "microseconds of a product (MatMatMult: 16 columns) or of an iteration (restart, of EPSKRYLOVSCHUR) on one rank, "
              "f64; in brackets the best of PETSc's own types over lanky's; \\*: no pair had converged within the iterations of the run, so "
-             "that there was no result to check"}
-TABLES = {"petsc": table}
+             "that there was no result to check",
+    "petsc-gpus": "microseconds of a product (MatMatMult: 16 columns) or of an iteration, f64; in brackets mpiaijcusparse's over lanky's; in "
+                  "bold the efficiency beside one card; all results compared with PETSc's aij on the host, or with residuals or Ritz values of "
+                  "eigensolvers",
+    "gram-gpus": "microseconds of G = QᵀQ with the sum over the GPUs, 2 GiB of Q; in brackets cuBLAS's (torch.mm) over lanky's; in bold "
+                 "the efficiency beside one GPU"}
+TABLES = {"petsc": table, "petsc-gpus": gpus, "gram-gpus": gram}
 
 
 def source(environments, name, kind):
     env = environments[-1]
-    petsc = env["petsc"].replace(" Release Version", "").split(",")[0]
-    slepc = env["slepc"].replace(" Release Version", "").split(",")[0]
-    return f"\n`{name}`: {env['gpu']}, {petsc}, {slepc}, lanky {env['lanky'].split(';')[0]}, {env['utc'][:10]}; {MEANING[kind]}.\n"
+    parts = [env["gpu"]]
+    for key in ("petsc", "slepc"):
+        if key in env:
+            parts.append(env[key].replace(" Release Version", "").split(",")[0])
+    if "mpi" in env:
+        parts.append(env["mpi"] + (", from GPU memory" if env["gpu_aware_mpi"] else ", through the host"))
+    if "nccl" in env:
+        parts.append(f"NCCL {env['nccl']}, PyTorch {env['torch']}")
+    parts.append(f"lanky {env['lanky'].split(';')[0]}" + (f", commit {env['commit']}" if "commit" in env else ""))
+    return f"\n`{name}`: {', '.join(parts)}, {env['utc'][:10]}; {MEANING[kind]}.\n"

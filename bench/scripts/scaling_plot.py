@@ -10,7 +10,8 @@ from spmv_plots import HEIGHT, WIDTH, Axis, Panel, dot, log_axis, page
 from unseen import lines_of
 
 PREDICTIONS = "bench/results/h200/petsc_scaling_model.jsonl"
-STYLE = (".vendor{stroke:#d4761a;fill:none}polyline.small{stroke-dasharray:4 3}circle.small{fill:none}circle.ring{fill:none;"
+MEASURED = ("bench/results/h200x2/petsc_scaling_check.jsonl", "bench/results/h200x4/petsc_scaling_check.jsonl")
+STYLE = ("path.measured{stroke-width:1.8}.vendor{stroke:#d4761a;fill:none}polyline.small{stroke-dasharray:4 3}circle.small{fill:none}circle.ring{fill:none;"
          "stroke:#cf222e;stroke-width:1.4}")
 KINDS = {"lanky": "lanky", "cusparse": "vendor"}
 # (title, the cases' first word, columns, figure)
@@ -22,8 +23,25 @@ PANELS = (("MatMult, weak scaling: 1e8 and (dashed) 1e7 nonzeros a GPU; us", "we
           ("MatMult of 16 columns, strong scaling; us", "strong", 16, "matmult"))
 
 
-def panel_of(index, lines, dominated, title, scaling, columns, what):
-    here = [line for line in lines if line["case"].startswith(scaling) and line["columns"] == columns]
+TASKS = {(1, "matmult"): "matmult", (1, "cg"): "cg", (16, "matmult"): "matmatmult"}
+
+
+def measured():
+    """{(case, columns, contestant, figure, ranks): microseconds}."""
+    found = {}
+    for name in MEASURED:
+        if (ROOT / name).is_file():
+            for line in lines_of(name)[1]:
+                found[line["case"], line["task"], line["contestant"], line["ranks"]] = line["measured_us"]
+    return found
+
+
+def cross(kind, x, y, title):
+    return (f'<path class="{kind} measured" d="M{x - 4:.1f} {y - 4:.1f}l8 8m-8 0l8 -8"><title>{title}</title></path>')
+
+
+def panel_of(index, lines, dominated, points_measured, title, scaling, columns, what):
+    here = [line for line in lines if line["case"].startswith(scaling) and line["columns"] == columns and "unknowns" not in line["case"]]
     ranks = sorted({line["ranks"] for line in here})
     panel = Panel(index, Axis(ranks[0], ranks[-1], WIDTH, ranks[::2]), log_axis([line[f"{what}_us"] for line in here], HEIGHT))
     text = panel.frame(title, None) + panel.names_of_x()
@@ -37,6 +55,9 @@ def panel_of(index, lines, dominated, title, scaling, columns, what):
         for line in points:
             text += dot(kind, *panel.at(line["ranks"], line[f"{what}_us"]), f"{case}, {contestant}, {line['ranks']} GPUs: "
                         f"{line[f'{what}_us']:.1f} us, {100 * line[f'{what}_communication']:.0f} % communication")
+            us = points_measured.get((case, TASKS[columns, what], contestant, line["ranks"]))
+            if us is not None:
+                text += cross(KINDS[contestant], *panel.at(line["ranks"], us), f"{case}, {contestant}, {line['ranks']} GPUs: {us:.1f} us measured")
             if line["ranks"] == dominated.get((case, columns, contestant, what)):
                 x, y = panel.at(line["ranks"], line[f"{what}_us"])
                 text += f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
@@ -52,8 +73,9 @@ def wanted():
     lines = [line for line in found if line["kind"] == "scaling_model" and line["network"] == "published"]
     dominated = {(line["case"], line["columns"], line["contestant"], line["what"]): line["from_ranks"] for line in found
                  if line["kind"] == "scaling_dominated" and line["network"] == "published"}
-    panels = [panel_of(index, lines, dominated, *panel) for index, panel in enumerate(PANELS)]
+    found_on_gpus = measured()
+    panels = [panel_of(index, lines, dominated, found_on_gpus, *panel) for index, panel in enumerate(PANELS)]
     note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; published network. "
-            "Ring: over half is communication.")
-    yield FOLDER / "petsc_scaling.svg", page("Predicted, not measured: MatMult of PETSc over the number of GPUs",
+            "Ring: over half is communication. Cross: measured.")
+    yield FOLDER / "petsc_scaling.svg", page("MatMult of PETSc over the number of GPUs: predicted and, where a cross is, measured",
                                              ["lanky", "vendor"], panels, note, STYLE)

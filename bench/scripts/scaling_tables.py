@@ -30,6 +30,23 @@ def check(lines):
                    "rounds; the others are in bold. Times are in microseconds.\n")
 
 
+def gpu_check(lines):
+    """Measured microseconds and, in brackets, the error of the prediction; those beyond 15 % are in bold."""
+    found = of_kind(lines, "scaling_gpu_check")
+    columns = list(dict.fromkeys((line["contestant"], line["task"]) for line in found))
+    names = {"matmult": "MatMult", "matmatmult": "MatMatMult", "cg": "KSPCG", "lanky": "lanky", "cusparse": "aijcusparse"}
+    text = heading(["stencil of 27 points, cards", *(f"{names[who]}, {names[task]}" for who, task in columns)])
+    rows = collections.defaultdict(dict)
+    for line in found:
+        error = f"{100 * line['error']:+.1f} %"
+        rows[line["case"], line["ranks"]][line["contestant"], line["task"]] = (
+            f"{line['measured_us']:.0f} ({error if line['within'] else f'**{error}**'})")
+    for (case, ranks), cells in rows.items():
+        text += row([f"{case}, {ranks}", *(cells.get(column, "") for column in columns)])
+    within = sum(line["within"] for line in found)
+    return text + f"\n{within} of {len(found)} predictions are within 15 % of the measured microseconds.\n"
+
+
 def messages(lines):
     text = heading(["matrix, partition", "ranks", "nonzeros a rank, at most", "neighbours, at most", "ghosts, at most",
                     "ghosts in all / rows"])
@@ -61,7 +78,9 @@ def times(lines):
         shown = []
         for ranks in SHOWN:
             ours, theirs = (cells.get((case, what, columns, ranks, who)) for who in ("lanky", "cusparse"))
-            shown.append(f"{ours:.0f} ({theirs / ours:.2f})" if ours and theirs else "")
+            shown.append("" if ours is None else f"{ours:.0f}" + (f" ({theirs / ours:.2f})" if theirs else ""))
+        if not all(shown[1:]):
+            continue  # cases of few GPUs
         text += row([f"{case}, {WHAT[what]}" + (f", {columns} columns" if columns > 1 else ""), *shown])
     return text
 
@@ -73,6 +92,8 @@ def dominated(lines):
     found = {(line["case"], line["what"], line["columns"], line["network"], line["contestant"]): line["from_ranks"]
              for line in of_kind(lines, "scaling_dominated")}
     for case, what, columns in dict.fromkeys(key[:3] for key in found):
+        if "unknowns" in case:
+            continue  # of few GPUs
         cells = [found.get((case, what, columns, network, who)) for network in ("published", "optimistic")
                  for who in ("lanky", "cusparse")]
         text += row([f"{case}, {WHAT[what]}" + (f", {columns} columns" if columns > 1 else ""),
@@ -80,7 +101,7 @@ def dominated(lines):
     return text
 
 
-TABLES = {"scaling-check": check, "scaling-messages": messages, "scaling-parameters": parameters, "scaling-times": times,
+TABLES = {"scaling-check": check, "scaling-gpu-check": gpu_check, "scaling-messages": messages, "scaling-parameters": parameters, "scaling-times": times,
           "scaling-dominated": dominated}
 
 

@@ -376,8 +376,9 @@ def main():
     except ModelError as error:
         sys.exit(f"model.py: {error}")
     first = kernels.environments[0]
+    environment = env_line(kernels=options.kernels, gpu=first["gpu"], kernels_commit=first["commit"], **more)
     with open(options.out, "w", encoding="utf-8") as file:
-        for line in (env_line(kernels=options.kernels, gpu=first["gpu"], kernels_commit=first["commit"], **more), *lines):
+        for line in (environment, *lines):
             print(json.dumps(rounded(line)), file=file)
 
 
