@@ -46,47 +46,43 @@ def table(lines):
 
 
 def on_one_rank(name, ranks, nnz, ones):
-    """The case on one rank that this one is compared with, and whether as strong scaling."""
-    if name in ones:
+    """The case on one rank that this one is compared with, or None, and whether that is strong scaling."""
+    if ranks == 1 or name in ones:
         return name, True
     near = [other for other, entries in ones.items() if abs(entries * ranks / nnz - 1) < 0.02 and name.count(",") == other.count(",")]
-    return (near[0], False) if near else (None, None)
+    return (near[0] if near else None), False
 
 
 def gpus(lines):
-    """Microseconds of lanky, how many times as long PETSc's own type takes, and the efficiency of several GPUs."""
+    """Microseconds of lanky, how many times as long PETSc's own type takes, and the efficiency beside one GPU."""
     found = {}
-    for line in of_petsc(lines):
-        found.setdefault((line["case"], line["nnz"], line["ranks"]), {}).setdefault(line["task"], {})[line["contestant"]] = line["us"]
+    for line in lines:
+        if line["kind"] == "petsc" and line["status"] == "ok":
+            of_case = found.setdefault((line["case"], line["nnz"], line["ranks"]), {})
+            of_case.setdefault(line["task"], {})[line["contestant"]] = line["us"]
     ones = {case: nnz for case, nnz, ranks in found if ranks == 1}
     tasks = [task for task in TASKS if any(task in of for of in found.values())]
-    text = heading(["Laplacian of", "nonzeros", "cards", *(TASKS[task] for task in tasks)])
-    for (case, nnz, ranks), of in sorted(found.items(), key=lambda item: (list(ones).index(on_one_rank(*order(item), ones)[0]), item[0][2], item[0][1])):
+    text = heading(["Laplacian of", "nonzeros", "GPUs", *(TASKS[task] for task in tasks)])
+    families = {}  # each case on one rank with those that are compared with it
+    for case, nnz, ranks in found:
         one, strong = on_one_rank(case, ranks, nnz, ones)
-        cells = []
-        for task in tasks:
-            us = of.get(task, {})
-            if OURS not in us:
-                cells.append("")
-                continue
-            rivals = [time for name, time in us.items() if name != OURS]
-            cell = f"{us[OURS]:.0f}" + (f" ({min(rivals) / us[OURS]:.2f})" if rivals else "")
-            if ranks > 1:
-                first = found[one, ones[one], 1][task][OURS]
-                cell += f", **{first / us[OURS] / (ranks if strong else 1):.2f}**"
-            cells.append(cell)
-        scaling = "" if ranks == 1 else ", strong" if strong else ", weak"
-        text += row([f"`{case}`{scaling}", f"{nnz:,}", ranks, *cells])
+        families.setdefault(one if one else case, []).append((ranks, strong, case, nnz))
+    for one, members in families.items():
+        for ranks, strong, case, nnz in sorted(members):
+            of = found[case, nnz, ranks]
+            cells = []
+            for task in tasks:
+                us = of.get(task, {})
+                if OURS not in us:
+                    cells.append("")
+                    continue
+                rivals = [time for name, time in us.items() if name != OURS]
+                cells.append(f"{us[OURS]:.0f}" + (f" ({min(rivals) / us[OURS]:.2f})" if rivals else ""))
+                if ranks > 1 and one in ones:
+                    cells[-1] += f", **{found[one, ones[one], 1][task][OURS] / us[OURS] / (ranks if strong else 1):.2f}**"
+            scaling = "" if ranks == 1 or one not in ones else ", strong" if strong else ", weak"
+            text += row([f"`{case}`{scaling}", f"{nnz:,}", ranks, *cells])
     return text
-
-
-def order(item):
-    (case, nnz, ranks), _ = item
-    return case, ranks, nnz
-
-
-def of_petsc(lines):
-    return [line for line in lines if line["kind"] == "petsc" and line["status"] == "ok"]
 
 
 def gram(lines):

@@ -3,7 +3,7 @@
 exact messages (messages.py), and a model of the network. No line of a prediction is measured.
 
     model.py problems > problems.txt         what lanky_petsc_kernels is to measure
-    model.py predict KERNELS.jsonl OUT.jsonl
+    model.py predict KERNELS.jsonl LINK.jsonl OUT.jsonl
     model.py check KERNELS.jsonl LINK.jsonl MEASURED.jsonl OUT.jsonl     predictions beside what lanky_petsc_compare measured
 
 lanky packs what others need beside the diagonal block, and multiplies the rows that need ghosts beside it, too:
@@ -49,16 +49,13 @@ AXPYS, DOTS, REDUCTIONS = 4, 3, 3  # two axpys, an aypx and a pointwise product;
 
 Parameter = collections.namedtuple("Parameter", "value unit source")
 
-# The network of a cluster of nodes with eight H200 and a ConnectX-7 for each. No figure of it was measured by us.
+# The network of a cluster of nodes with eight H200 and a ConnectX-7 for each, as others tell of it. Latency and bandwidth within
+# a node are measured by lanky_petsc_link: measured_network().
 NETWORK = {
     "ranks_a_node": Parameter(8, "GPUs", "HGX and DGX H200: mlcommons/inference_results_v4.1, closed/NVIDIA/systems/"
                               "H200-SXM-141GBx8_TRT_MaxQ.json (accelerators_per_node)"),
     "nics_a_node": Parameter(8, "adapters", "DGX H200 has a ConnectX-7 for each GPU; the same file counts ten with those for "
                              "storage (host_network_card_count)"),
-    "nvlink_gb_s": Parameter(375, "GB/s in one direction", "NVLink 4: 900 GB/s in both directions (the same file); 371 to 377 of "
-                             "450 GB/s measured by p2pBandwidthLatencyTest, github.com/NVIDIA/nccl/issues/1264"),
-    "nvlink_latency_us": Parameter(2.5, "us", "cuda_ipc of UCX: 2.35 us measured, github.com/openucx/ucx/issues/3740; UCX itself "
-                                   "reckons with 2.5 us on Grace Hopper, github.com/openucx/ucx/pull/10257"),
     "nvlink_message_us": Parameter(4.2, "us a message", "osu_bw between two A100 over NVLink by UCX: 16 to 64 KiB take 4.1 to "
                                    "4.3 us each, 64 in flight, github.com/EESSI/software-layer/pull/716"),
     "ib_gb_s": Parameter(47, "GB/s in one direction", "NDR, 400 Gbit/s: 46 to 48 GB/s an adapter are expected, NVIDIA in "
@@ -69,16 +66,42 @@ NETWORK = {
                                "github.com/openucx/ucx/issues/9212"),
     "copies_overlap": Parameter(1, "0 or 1", "whether MPI's copies between GPUs run beside work in CUDA's legacy default stream: "
                                 "UCX's do (its streams are non-blocking, github.com/openucx/ucx, src/uct/cuda)"),
-    "node_step_us": Parameter(1.74, "us", "a sum over two ranks of a node: measured, bench/results/h200x2/petsc_scaling_link.jsonl"),
     "host_latency_us": Parameter(1.2, "us", "osu_latency of 8 bytes between hosts, Open MPI, gist.github.com/hppritcha/"
                                  "6a3acd0c192fcfd082bd543fc98e6fe6 (older adapters; the latest differ by tenths)"),
 }
 # The same with the least latencies that the sources tell: how much the result hangs on them.
-OPTIMISTIC = {"nvlink_latency_us": 2.35, "nvlink_message_us": 0.36, "ib_latency_us": 2.7}
+OPTIMISTIC = {"nvlink_latency_us": 2.35, "nvlink_message_us": 0.36, "ib_latency_us": 2.7}  # NVLink: UCX's cuda_ipc, github.com/openucx/ucx/issues/3740
 
 
 class ModelError(Exception):
     """What is missing; the message says where it should be."""
+
+
+def lines_of(path, kind=None):
+    with open(path, encoding="utf-8") as file:
+        return [line for line in map(json.loads, file) if kind is None or line["kind"] == kind]
+
+
+def measured_network(path):
+    """NETWORK, and what lanky_petsc_link measured between the GPUs of a node."""
+    link = [line for line in lines_of(path, "scaling_link") if line["way"] == "device" and line["status"] == "ok"]
+    if len(link) < 2:
+        raise ModelError(f"{path} has no messages from GPU memory: run lanky_petsc_link without \"host\"")
+    link.sort(key=lambda line: line["bytes"])
+    shortest, (long, longest) = link[0], link[-2:]
+    environment = lines_of(path, "env")[0]
+    source = f"measured on two H200, {environment['mpi']}, transport {environment['transport']}: {path}"
+    message = NETWORK["nvlink_message_us"].value
+    return NETWORK | {
+        "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}"),
+        "nvlink_gb_s": Parameter((longest["bytes"] - long["bytes"]) / (longest["us"] - long["us"]) * 1e-3, "GB/s in one direction",
+                                 f"the longest messages, both ways at once, {source}"),
+        "node_step_us": Parameter(lines_of(path, "scaling_allreduce")[0]["us"], "us", f"a sum over two ranks, {source}"),
+    }
+
+
+def values_of(network):
+    return {name: parameter.value for name, parameter in network.items()}
 
 
 @functools.cache
@@ -216,7 +239,7 @@ def matmult_of(problem, ghosts, messages, columns, contestant, kernels, network)
     ready = kernels.host["launch_and_wait_us"]
     if contestant == "lanky":
         gather, add = kernels.packing[problem, columns]
-        ready += gather
+        ready += max(0, gather - kernels.host["launch_us"])
         everywhere = kernels.product(problem, "off_diagonal", columns, contestant)
         some = kernels.product(problem, "off_diagonal", columns, contestant, nonempty=True)
         return min((max(diagonal, ready + messages) + everywhere, diagonal, everywhere, ready),
@@ -278,8 +301,8 @@ def with_efficiency(lines):
                 line[f"{what}_efficiency"] = first[f"{what}_us"] / (share * line[f"{what}_us"])
 
 
-def all_lines(kernels):
-    values = {name: parameter.value for name, parameter in NETWORK.items()}
+def all_lines(kernels, parameters):
+    values = values_of(parameters)
     lines = []
     for name, network in (("published", values), ("optimistic", {**values, **OPTIMISTIC})):
         for case in CASES:
@@ -290,28 +313,7 @@ def all_lines(kernels):
                             lines.append({**predict(case, ranks, columns, contestant, kernels, network), "network": name})
     with_efficiency(lines)
     return [*({"kind": "scaling_parameter", "measured": False, "name": name, **parameter._asdict(),
-               "optimistic": OPTIMISTIC.get(name)} for name, parameter in NETWORK.items()), *lines, *dominated(lines)]
-
-
-def lines_of(path, kind=None):
-    with open(path, encoding="utf-8") as file:
-        return [line for line in map(json.loads, file) if kind is None or line["kind"] == kind]
-
-
-def measured_network(path):
-    """NETWORK with what lanky_petsc_link measured between two GPUs."""
-    link = [line for line in lines_of(path, "scaling_link") if line["way"] == "device" and line["status"] == "ok"]
-    if len(link) < 2:
-        raise ModelError(f"{path} has no messages from GPU memory: run lanky_petsc_link without \"host\"")
-    link.sort(key=lambda line: line["bytes"])
-    shortest, (long, longest) = link[0], link[-2:]
-    network = {name: parameter.value for name, parameter in NETWORK.items()}
-    return network | {
-        "nvlink_latency_us": max(0, shortest["us"] - network["nvlink_message_us"]),
-        "nvlink_gb_s": (longest["bytes"] - long["bytes"]) / (longest["us"] - long["us"]) * 1e-3,
-        "node_step_us": lines_of(path, "scaling_allreduce")[0]["us"],
-        "copies_overlap": int("smcuda" not in lines_of(path, "env")[0]["transport"]),
-    }
+               "optimistic": OPTIMISTIC.get(name)} for name, parameter in parameters.items()), *lines, *dominated(lines)]
 
 
 # Tasks of lanky_petsc_compare: columns, and the figure of a prediction.
@@ -348,8 +350,8 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("problems")
     predicted = commands.add_parser("predict")
-    predicted.add_argument("kernels")
-    predicted.add_argument("out")
+    for name in ("kernels", "link", "out"):
+        predicted.add_argument(name)
     checked = commands.add_parser("check")
     for name in ("kernels", "link", "measured", "out"):
         checked.add_argument(name)
@@ -359,14 +361,17 @@ def main():
         return
     try:
         kernels = Kernels(options.kernels)
+        parameters = measured_network(options.link)
         more = {}
         if options.command == "predict":
-            lines = all_lines(kernels)
+            lines = all_lines(kernels, parameters)
         else:
-            network = measured_network(options.link)
+            # The transport of this very run, whose copies may wait for the legacy default stream.
+            transport = lines_of(options.link, "env")[0]["transport"]
+            network = values_of(parameters) | {"copies_overlap": int("smcuda" not in transport)}
             more = {"network": rounded(network), "compared": options.measured,
                     "measured_commit": lines_of(options.measured, "env")[0]["commit"]}
-            lines = check(kernels, network, lines_of(options.measured, "petsc"))
+            lines = list(check(kernels, network, lines_of(options.measured, "petsc")))
     except ModelError as error:
         sys.exit(f"model.py: {error}")
     first = kernels.environments[0]

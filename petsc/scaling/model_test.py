@@ -40,6 +40,15 @@ def write_kernels(path, slowness=1.0):
                                       contestant=contestant, variant=variant, us=us)
 
 
+def write_link(folder, transport="self,smcuda", way="device"):
+    path = pathlib.Path(folder) / "link.jsonl"
+    lines = [{"kind": "env", "mpi": "none", "transport": transport}]
+    lines += [{"kind": "scaling_link", "way": way, "bytes": size, "status": "ok", "us": us} for size, us in ((8, 11), (1 << 20, 14), (2 << 20, 18))]
+    lines.append({"kind": "scaling_allreduce", "us": 2.0})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
 class Model(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -47,8 +56,9 @@ class Model(unittest.TestCase):
             path = pathlib.Path(folder) / "kernels.jsonl"
             write_kernels(path)
             cls.kernels = model.Kernels(path)
-        cls.network = {name: parameter.value for name, parameter in model.NETWORK.items()}
-        cls.lines = model.all_lines(cls.kernels)
+            parameters = model.measured_network(write_link(folder))
+        cls.network = model.values_of(parameters)
+        cls.lines = model.all_lines(cls.kernels, parameters)
         cls.figures = [line for line in cls.lines if line["kind"] == "scaling_model"]
 
     def predict(self, case="weak 1e7", ranks=64, columns=1, contestant="lanky", **network):
@@ -134,25 +144,16 @@ class Measured(unittest.TestCase):
         write_kernels(path)
         self.kernels = model.Kernels(path)
 
-    def link(self, transport="self,smcuda", way="device"):
-        path = pathlib.Path(self.folder.name) / "link.jsonl"
-        lines = [{"kind": "env", "transport": transport}]
-        lines += [{"kind": "scaling_link", "way": way, "bytes": size, "status": "ok", "us": us} for size, us in ((8, 11), (1 << 20, 14), (2 << 20, 18))]
-        lines.append({"kind": "scaling_allreduce", "us": 2.0})
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        return path
-
     def test_network_is_what_was_measured(self):
-        network = model.measured_network(self.link())
+        network = model.values_of(model.measured_network(write_link(self.folder.name)))
         self.assertAlmostEqual(network["nvlink_gb_s"], 262.144)
         self.assertAlmostEqual(network["nvlink_latency_us"] + network["nvlink_message_us"], 11)
-        self.assertEqual((network["node_step_us"], network["copies_overlap"]), (2.0, 0))
-        self.assertEqual(model.measured_network(self.link("default"))["copies_overlap"], 1)
+        self.assertEqual(network["node_step_us"], 2.0)
         with self.assertRaisesRegex(model.ModelError, "no messages from GPU memory"):
-            model.measured_network(self.link(way="host"))
+            model.measured_network(write_link(self.folder.name, way="host"))
 
     def test_errors_are_those_of_the_predictions(self):
-        network = model.measured_network(self.link())
+        network = model.values_of(model.measured_network(write_link(self.folder.name)))
         measured = []
         for name, ranks, task, contestant in (("box:308,154,154", 2, "matmult", "aijlanky"), ("box:94,94,94,3", 1, "cg", "aijcusparse"),
                                               ("box:154,154,154", 1, "lobpcg", "aijlanky"), ("mesh:1000", 2, "matmult", "aijlanky"),
