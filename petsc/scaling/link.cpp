@@ -1,7 +1,8 @@
 // Times what a message between two GPUs takes: ranks exchange with their neighbours in pairs, both
 // ways at once, as an exchange of ghosts does: from GPU memory, where MPI takes that, and through
-// pinned memory of the host; and a sum over all ranks of one number on the host. JSON lines, the
-// slowest rank's; model.py takes its figures of NVLink from them.
+// pinned memory of the host. Then a sum over all ranks of one number on the host, alone, and after
+// work of a GPU whose result the host waits for, where it includes the wait for the slowest rank.
+// JSON lines, the slowest rank's; model.py takes its figures of a node from them.
 //
 //   mpirun -n 2 lanky_petsc_link OUT.jsonl [host]       host: not from GPU memory
 #include <cuda_runtime.h>
@@ -110,6 +111,39 @@ class Pair {
   MPI_Request requests_[2] = {};
 };
 
+/// Work of a GPU that ends with a number on the host, as an inner product does.
+class Work {
+ public:
+  explicit Work(int copies) : copies_(copies) {
+    for (void*& memory : memory_)
+      check(cudaMalloc(&memory, kBytes));
+    check(cudaMallocHost(&number_, sizeof(double)));
+    *number_ = 0;
+    check(cudaMemset(memory_[0], 0, kBytes));
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  ~Work() {
+    for (void* memory : memory_)
+      check(cudaFree(memory));
+    check(cudaFreeHost(number_));
+  }
+
+  double run() {
+    for (int k = 0; k < copies_; ++k)
+      check(cudaMemcpyAsync(memory_[1], memory_[0], kBytes, cudaMemcpyDeviceToDevice, nullptr));
+    check(cudaMemcpyAsync(number_, memory_[1], sizeof(double), cudaMemcpyDeviceToHost, nullptr));
+    check(cudaStreamSynchronize(nullptr));
+    return *number_;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{64} << 20;
+  int copies_;
+  void* memory_[2] = {};
+  double* number_ = nullptr;
+};
+
 void write_environment(std::FILE* out) {
   cudaDeviceProp properties;
   int device = 0, ranks = 1, length = 0;
@@ -164,10 +198,27 @@ int main(int argc, char** argv) {
     }
   }
   double value = 1;
-  const double us =
-      time_us([&] { MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); });
+  const auto sum = [&] {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  };
+  const double sum_us = time_us(sum);
   if (rank == 0) {
-    std::fprintf(out, "{\"kind\": \"scaling_allreduce\", \"measured\": true, \"us\": %.3f}\n", us);
+    std::fprintf(out, "{\"kind\": \"scaling_allreduce\", \"measured\": true, \"us\": %.3f}\n",
+                 sum_us);
+  }
+  for (const int copies : {1, 3, 8}) {
+    Work work(copies);
+    const double alone_us = time_us([&] { value = work.run(); });
+    const double us = time_us([&] {
+      value = work.run();
+      sum();
+    });
+    if (rank == 0) {
+      std::fprintf(out,
+                   "{\"kind\": \"scaling_reduction\", \"measured\": true, \"work_us\": %.3f, "
+                   "\"us\": %.3f}\n",
+                   alone_us, us);
+    }
   }
   MPI_Finalize();
   return wrong > 0;

@@ -21,6 +21,7 @@ import functools
 import json
 import math
 import pathlib
+import statistics
 import sys
 
 from environment import env_line
@@ -64,8 +65,8 @@ NETWORK = {
                                "reckons with 2.7 us), github.com/NVIDIA/nccl, src/graph/tuning.cc"),
     "ib_message_us": Parameter(0.36, "us a message", "overhead of a send from GPU memory, ucx_perftest on ConnectX-6, "
                                "github.com/openucx/ucx/issues/9212"),
-    "copies_overlap": Parameter(1, "0 or 1", "whether MPI's copies between GPUs run beside work in CUDA's legacy default stream: "
-                                "UCX's do (its streams are non-blocking, github.com/openucx/ucx, src/uct/cuda)"),
+    "copies_overlap": Parameter(1, "0 or 1", "whether MPI's copies between GPUs run beside work in CUDA's legacy default stream, "
+                                "assumed; those of Open MPI's smcuda do not (4.1.4, common_cuda.c creates blocking streams)"),
     "host_latency_us": Parameter(1.2, "us", "osu_latency of 8 bytes between hosts, Open MPI, gist.github.com/hppritcha/"
                                  "6a3acd0c192fcfd082bd543fc98e6fe6 (older adapters; the latest differ by tenths)"),
 }
@@ -92,11 +93,14 @@ def measured_network(path):
     environment = lines_of(path, "env")[0]
     source = f"measured on two H200, {environment['mpi']}, transport {environment['transport']}: {path}"
     message = NETWORK["nvlink_message_us"].value
+    # After work of a GPU, with the wait for the slower rank; earlier files have the sum alone.
+    sums = [line["us"] - line["work_us"] for line in lines_of(path, "scaling_reduction")]
+    sums = sums or [lines_of(path, "scaling_allreduce")[0]["us"]]
     return NETWORK | {
         "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}"),
         "nvlink_gb_s": Parameter((longest["bytes"] - long["bytes"]) / (longest["us"] - long["us"]) * 1e-3, "GB/s in one direction",
                                  f"the longest messages, both ways at once, {source}"),
-        "node_step_us": Parameter(lines_of(path, "scaling_allreduce")[0]["us"], "us", f"a sum over two ranks, {source}"),
+        "node_step_us": Parameter(statistics.median(sums), "us", f"a sum over two ranks, {source}"),
     }
 
 
