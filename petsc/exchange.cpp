@@ -35,6 +35,7 @@ PetscErrorCode find_neighbours(Mat mpiaij, Neighbours* neighbours) {
   PetscCall(PetscCommGetNewTag(neighbours->comm, &neighbours->tag));
   const auto peers = [&](SfCount count) {
     std::vector<Neighbours::Peer> found;
+    found.reserve(static_cast<std::size_t>(count));
     for (SfCount k = 0; k < count; ++k)
       found.push_back({ranks[k], begins[k], begins[k + 1] - begins[k]});
     return found;

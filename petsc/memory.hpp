@@ -38,7 +38,9 @@ class Mark {
   Mark() = default;
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
+#if defined(PETSC_HAVE_CUDA)
   ~Mark();
+#endif
 
   void record(const lanky::Stream& stream);
   /// The host waits until the stream has come there.
