@@ -7,12 +7,11 @@ namespace {
 PetscErrorCode ghost_forest(Mat mpiaij, PetscSF* forest) {
   const PetscInt* columns = nullptr;
   Mat off_diagonal = nullptr;
-  PetscInt ghosts = 0, local = 0;
+  PetscInt ghosts = 0;
   PetscLayout layout = nullptr;
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(mpiaij, nullptr, &off_diagonal, &columns));
   PetscCall(MatGetSize(off_diagonal, nullptr, &ghosts));
-  PetscCall(MatGetLocalSize(mpiaij, nullptr, &local));
   PetscCall(MatGetLayouts(mpiaij, nullptr, &layout));
   PetscCall(PetscSFCreate(PetscObjectComm(object_of(mpiaij)), forest));
   PetscCall(PetscSFSetGraphLayout(*forest, layout, ghosts, nullptr, PETSC_OWN_POINTER, columns));

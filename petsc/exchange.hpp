@@ -42,12 +42,12 @@ class Exchange {
     return columns == columns_ && stream == columns_stream_;
   }
 
-  /// The stream of a product, between these two: that of the columns or, where that is CUDA's
-  /// legacy default stream, which an MPI's own copies between GPUs may have to wait for, another
-  /// one.
-  const lanky::Stream& stream() const { return stream_; }
+  /// A product is between these two, and in this stream: that of the columns or, where that is
+  /// CUDA's legacy default stream and MPI copies between GPUs, which may have to wait for it,
+  /// another one.
   PetscErrorCode enter();
   PetscErrorCode leave();
+  const lanky::Stream& stream() const { return stream_; }
 
   /// Entries of X set off to be others' ghosts...
   PetscErrorCode bcast_begin(const Columns& x);
