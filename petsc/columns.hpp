@@ -66,9 +66,9 @@ class Columns {
   explicit Columns(Vec vec) : vec_(vec) {}
   explicit Columns(Mat dense) : dense_(dense) {}
   /// Memory of the plug-in's own that holds `columns` columns by rows; always open.
-  Columns(PetscScalar* data, PetscMemType type, PetscInt rows, PetscInt columns)
+  Columns(Element* data, PetscMemType type, PetscInt rows, PetscInt columns)
       : type_(type),
-        data_(data),
+        data_(reinterpret_cast<PetscScalar*>(data)),
         rows_(rows),
         columns_(columns),
         leading_(columns),

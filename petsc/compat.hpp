@@ -140,7 +140,7 @@ inline PetscErrorCode copy_columns(bool on_device, PetscInt rows, PetscInt colum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// How PetscSF counts ranks: in PetscInt, before 3.22 or so.
+/// How PetscSF counts ranks: in PetscInt in older versions, in PetscMPIInt in newer ones.
 template <class Count, class... Rest>
 Count type_of_count(PetscErrorCode (*)(PetscSF, Count*, Rest...));
 using SfCount = decltype(type_of_count(&PetscSFGetLeafRanks));

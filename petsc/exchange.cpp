@@ -29,7 +29,7 @@ PetscErrorCode find_neighbours(Mat mpiaij, Neighbours* neighbours) {
   PetscSF forest = nullptr;
   PetscFunctionBegin;
   PetscCall(ghost_forest(mpiaij, &forest));
-  *neighbours = {};
+  *neighbours = Neighbours{};
   neighbours->comm = PetscObjectComm(object_of(mpiaij));
   PetscCall(PetscCommGetNewTag(neighbours->comm, &neighbours->tag));
   const auto peers = [&](SfCount count) {
@@ -46,23 +46,35 @@ PetscErrorCode find_neighbours(Mat mpiaij, Neighbours* neighbours) {
   PetscCall(PetscSFGetLeafRanks(forest, &borrowers, &ranks, &begins, &entries));
   PetscCall(guarded([&] {
     neighbours->borrowers = peers(borrowers);
-    if (borrowers > 0) neighbours->wanted.assign(entries, entries + begins[borrowers]);
+    if (borrowers > 0) {
+      neighbours->wanted = PackedRows(std::vector<PetscInt>(entries, entries + begins[borrowers]));
+    }
   }));
   PetscCall(PetscSFDestroy(&forest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-Exchange::Exchange(const Neighbours& neighbours, PetscInt columns, const lanky::Stream& stream)
-    : neighbours_(neighbours),
+Exchange::Exchange(Neighbours* neighbours, PetscInt columns, const lanky::Stream& stream)
+    : neighbours_(*neighbours),
       columns_(columns),
       columns_stream_(stream),
       stream_(on_device() && use_gpu_aware_mpi && stream.native() == nullptr
                   ? own_stream(stream.device(), Urgency::normal)
                   : stream),
       beside_(on_device() ? own_stream(stream.device(), Urgency::urgent) : stream),
-      rows_(neighbours.wanted),
-      packed_(stream, std::int64_t{rows_.size()} * columns),
-      ghosts_(stream, std::int64_t{neighbours.ghosts} * columns) {}
+      packed_(stream, std::int64_t{neighbours_.wanted.size()} * columns),
+      ghosts_(stream, std::int64_t{neighbours_.ghosts} * columns) {}
+
+PetscErrorCode Exchange::connect() {
+  const auto& owners = neighbours_.owners;
+  const auto& borrowers = neighbours_.borrowers;
+  PetscFunctionBegin;
+  PetscCall(make_requests(MPI_Recv_init, owners, ghosts_, &bcast_.receives));
+  PetscCall(make_requests(MPI_Send_init, borrowers, packed_, &bcast_.sends));
+  PetscCall(make_requests(MPI_Recv_init, borrowers, packed_, &reduce_.receives));
+  PetscCall(make_requests(MPI_Send_init, owners, ghosts_, &reduce_.sends));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode Exchange::enter() {
   PetscFunctionBegin;
@@ -111,8 +123,8 @@ PetscErrorCode Exchange::make_requests(Init* init, const std::vector<Neighbours:
 }
 
 Columns Exchange::ghosts() const {
-  return {reinterpret_cast<PetscScalar*>(ghosts_.here.data()),
-          on_device() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST, neighbours_.ghosts, columns_};
+  return {ghosts_.here.data(), on_device() ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST,
+          neighbours_.ghosts, columns_};
 }
 
 PetscErrorCode Exchange::start(Messages* messages) const {
@@ -131,15 +143,6 @@ PetscErrorCode Exchange::start(Messages* messages) const {
 /// side.
 PetscErrorCode Exchange::begin(Messages* messages) {
   PetscFunctionBegin;
-  if (!have_requests_) {
-    const auto& owners = neighbours_.owners;
-    const auto& borrowers = neighbours_.borrowers;
-    PetscCall(make_requests(MPI_Recv_init, owners, ghosts_, &bcast_.receives));
-    PetscCall(make_requests(MPI_Send_init, borrowers, packed_, &bcast_.sends));
-    PetscCall(make_requests(MPI_Recv_init, borrowers, packed_, &reduce_.receives));
-    PetscCall(make_requests(MPI_Send_init, owners, ghosts_, &reduce_.sends));
-    have_requests_ = true;
-  }
   if (!on_device()) {
     PetscCall(start(messages));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +177,7 @@ PetscErrorCode Exchange::bcast_begin(const Columns& x) {
   PetscFunctionBegin;
   PetscCall(guarded([&] {
     order(stream_, beside_);
-    rows_.gather(x, packed_.here.data(), beside_);
+    neighbours_.wanted.gather(x, packed_.here.data(), beside_);
   }));
   PetscCall(begin(&bcast_));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +199,7 @@ PetscErrorCode Exchange::reduce_end(Columns* y) {
   PetscCall(end(&reduce_));
   PetscCall(guarded([&] {
     order(beside_, stream_);
-    rows_.add(packed_.here.data(), *y, stream_);
+    neighbours_.wanted.add(packed_.here.data(), *y, stream_);
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,9 +17,9 @@ struct Neighbours {
     PetscInt begin;  // of the ghosts that come from this rank, or of `wanted` that go there
     PetscInt count;
   };
-  std::vector<Peer> owners{};      // of this rank's ghosts, in the order of these
-  std::vector<Peer> borrowers{};   // of this rank's entries
-  std::vector<PetscInt> wanted{};  // this rank's rows of X, borrower after borrower
+  std::vector<Peer> owners{};     // of this rank's ghosts, in the order of these
+  std::vector<Peer> borrowers{};  // of this rank's entries
+  PackedRows wanted{};            // this rank's rows of X, borrower after borrower
   PetscInt ghosts = 0;
   MPI_Comm comm = MPI_COMM_NULL;
   PetscMPIInt tag = 0;
@@ -33,10 +33,13 @@ PetscErrorCode find_neighbours(Mat mpiaij, Neighbours* neighbours);
 class Exchange {
  public:
   /// `stream` is the one that columns are computed by. Throws lanky::Error.
-  Exchange(const Neighbours& neighbours, PetscInt columns, const lanky::Stream& stream);
+  Exchange(Neighbours* neighbours, PetscInt columns, const lanky::Stream& stream);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
   ~Exchange();
+
+  /// Makes the requests, before the first message.
+  PetscErrorCode connect();
 
   bool serves(PetscInt columns, const lanky::Stream& stream) const {
     return columns == columns_ && stream == columns_stream_;
@@ -91,17 +94,15 @@ class Exchange {
   PetscErrorCode end(Messages* messages);
   bool on_device() const { return columns_stream_.device().is_cuda(); }
 
-  const Neighbours& neighbours_;
+  Neighbours& neighbours_;
   PetscInt columns_;
   lanky::Stream columns_stream_;
   lanky::Stream stream_;
   lanky::Stream beside_;
-  PackedRows rows_;
   Side packed_;
   Side ghosts_;
   Messages bcast_{packed_, ghosts_};
   Messages reduce_{ghosts_, packed_};
-  bool have_requests_ = false;
   Mark mark_;  // what end() waits for, on a GPU
 };
 

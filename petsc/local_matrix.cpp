@@ -57,8 +57,9 @@ std::vector<PetscInt> rows_with_entries(const lanky::CsrView<Element>& csr,
 /// Y, than by one that reads and writes all of Y: by the bytes of either way, on a GPU with two
 /// launches more.
 bool pays_to_add_rows(std::int64_t all, std::int64_t rows, PetscInt columns, lanky::Device device) {
-  constexpr double kSector = 32;    // bytes that reading or writing one element of Y moves
-  constexpr double kLaunch = 4e-6;  // H200: 4.6 us (launch_us of petsc_scaling_kernels.jsonl)
+  constexpr double kSector = 32;  // bytes that reading or writing one element of Y moves
+  constexpr double kLaunch =
+      4e-6;  // two H200: 4.0 and 5.0 us (launch_us of petsc_scaling_kernels.jsonl)
   const double width = columns;
   const double of_all = static_cast<double>(all) * width * 2 * sizeof(Element);
   const double of_rows = static_cast<double>(rows) * width * 2 * (sizeof(Element) + kSector);
@@ -163,8 +164,7 @@ PetscErrorCode LocalMatrix::multiply(Mat a, lanky::Op op, const Columns& x, Pets
   PetscCall(PetscLogEventBegin(events().multiply, a, 0, 0, 0));
   if (x.on_device()) PetscCall(PetscLogGpuTimeBegin());
   if (plan->rows) {
-    const Columns packed(reinterpret_cast<PetscScalar*>(plan->packed.data()), y->type(),
-                         plan->rows->size(), y->columns());
+    const Columns packed(plan->packed.data(), y->type(), plan->rows->size(), y->columns());
     PetscCall(guarded([&] {
       run(streams.x, *plan, x, 0.0, packed);
       order(streams.x, streams.y);

@@ -157,8 +157,10 @@ PetscErrorCode exchange_of(Mat a, const Columns& columns, Exchange** exchange) {
     constexpr std::size_t kKept = 8;
     if (exchanges.size() >= kKept) exchanges.erase(exchanges.begin());
     PetscCall(guarded([&] {
-      exchanges.push_back(std::make_unique<Exchange>(held->neighbours, columns.columns(), *stream));
+      exchanges.push_back(
+          std::make_unique<Exchange>(&held->neighbours, columns.columns(), *stream));
     }));
+    PetscCall(exchanges.back()->connect());
     found = exchanges.end() - 1;
   }
   *exchange = found->get();

@@ -12,6 +12,7 @@ namespace lanky_petsc {
 
 class PackedRows {
  public:
+  PackedRows() = default;  // none
   /// `rows` may come more than once, in any order.
   explicit PackedRows(const std::vector<PetscInt>& rows);
 
@@ -34,7 +35,7 @@ class PackedRows {
 
   bool repeated() const { return !targets_.empty(); }
 
-  Indices rows_;
+  Indices rows_{};
   // Where rows come more than once: each of them once, ascending, and targets_[t] is
   // rows_[slots_[k]] for k from begins_[t] to begins_[t + 1].
   Indices targets_{}, begins_{}, slots_{};

@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is python, python-host, python-steps, read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, petsc, one of scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, petsc_tables.py or scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py, ladder_plots.py and scaling_plot.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """

@@ -21,13 +21,11 @@ PANELS = (("MatMult, weak scaling: 1e8 and (dashed) 1e7 nonzeros a GPU; us", "we
           ("an iteration of conjugate gradients, strong scaling; us", "strong", 1, "cg"),
           ("MatMult of 16 columns, weak scaling; us", "weak", 16, "matmult"),
           ("MatMult of 16 columns, strong scaling; us", "strong", 16, "matmult"))
-
-
 TASKS = {(1, "matmult"): "matmult", (1, "cg"): "cg", (16, "matmult"): "matmatmult"}
 
 
 def measured():
-    """{(case, columns, contestant, figure, ranks): microseconds}."""
+    """{(case, task, contestant, ranks): microseconds}."""
     found = {}
     for name in MEASURED:
         if (ROOT / name).is_file():
@@ -75,7 +73,7 @@ def wanted():
                  if line["kind"] == "scaling_dominated" and line["network"] == "published"}
     found_on_gpus = measured()
     panels = [panel_of(index, lines, dominated, found_on_gpus, *panel) for index, panel in enumerate(PANELS)]
-    note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; published network. "
+    note = (f"{PREDICTIONS}: kernels of {env['gpu']}, commit {env['kernels_commit'][:12]}; network measured within a node, published between nodes. "
             "Ring: over half is communication. Cross: measured.")
     yield FOLDER / "petsc_scaling.svg", page("MatMult of PETSc over the number of GPUs: predicted and, where a cross is, measured",
                                              ["lanky", "vendor"], panels, note, STYLE)

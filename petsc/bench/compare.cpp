@@ -14,11 +14,8 @@
 #include <slepceps.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <lanky/io.hpp>
 #include <lanky/lanky.hpp>
@@ -28,9 +25,12 @@
 #include <vector>
 
 #include "../compat.hpp"
+#include "../scaling/measuring.hpp"
 #include "../scaling/stencil.hpp"
 
 namespace {
+
+using namespace lanky_scaling;
 
 constexpr PetscInt kColumns = 16;
 constexpr PetscInt kEigenpairs = 8;
@@ -59,20 +59,8 @@ PetscErrorCode wait() {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double now_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// This rank's rows of D - (P + P^T) + 0.01 I, where P has no values and no diagonal.
-lanky_scaling::Rows laplacian_of(const lanky::CsrMatrix<double>& p, PetscInt begin, PetscInt end) {
+Rows laplacian_of(const lanky::CsrMatrix<double>& p, PetscInt begin, PetscInt end) {
   const auto for_all = [&](auto&& visit) {
     for (std::int64_t i = 0; i < p.rows; ++i) {
       for (std::int64_t k = p.row_offsets[static_cast<std::size_t>(i)];
@@ -93,7 +81,7 @@ lanky_scaling::Rows laplacian_of(const lanky::CsrMatrix<double>& p, PetscInt beg
     both[next[row]++] = static_cast<PetscInt>(column);
   });  // now next[row] is where the row ends
 
-  lanky_scaling::Rows result;
+  Rows result;
   result.first = begin;
   std::vector<PetscInt> columns;
   for (std::size_t row = 0; row < rows; ++row) {
@@ -118,17 +106,17 @@ PetscErrorCode make_laplacian(const std::string& source, Mat* a) {
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-  lanky_scaling::Rows rows;
+  Rows rows;
   if (source.rfind("box:", 0) == 0) {
-    lanky_scaling::Stencil box;
+    Stencil box;
     const std::vector<std::string> sizes = split(source.substr(4), ',');
     PetscCheck(sizes.size() == 3 || sizes.size() == 4, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
                "\"%s\" is not box:X,Y,Z or box:X,Y,Z,UNKNOWNS", source.c_str());
     for (std::size_t d = 0; d < 3; ++d)
       box.points[d] = std::stoi(sizes[d]);
     if (sizes.size() == 4) box.unknowns = std::stoi(sizes[3]);
-    box.grid = lanky_scaling::process_grid(ranks, box.points);
-    rows = lanky_scaling::make_rows(box, rank, 0.01);
+    box.grid = process_grid(ranks, box.points);
+    rows = make_rows(box, rank, 0.01);
   } else {
     const lanky::CsrMatrix<double> p = std::filesystem::exists(source)
                                            ? lanky::io::read_csr<double>(source)
@@ -136,10 +124,9 @@ PetscErrorCode make_laplacian(const std::string& source, Mat* a) {
     PetscCheck(p.rows == p.cols, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s is not square",
                source.c_str());
     const auto n = static_cast<PetscInt>(p.rows);
-    rows = laplacian_of(p, lanky_scaling::part_begin(n, ranks, rank),
-                        lanky_scaling::part_begin(n, ranks, rank + 1));
+    rows = laplacian_of(p, part_begin(n, ranks, rank), part_begin(n, ranks, rank + 1));
   }
-  PetscCall(lanky_scaling::create_matrix(PETSC_COMM_WORLD, rows, a));
+  PetscCall(create_matrix(PETSC_COMM_WORLD, rows, a));
   PetscCall(MatSetOption(*a, MAT_SPD, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,7 +181,6 @@ PetscErrorCode distance(Vec a, Vec b, double* relative) {
 }
 
 struct Outcome {
-  double us = 0;       // of a product, or of an iteration
   PetscInt count = 1;  // eigenpairs that have converged
   double error = 0;
   double bound = 0;
@@ -613,19 +599,16 @@ PetscErrorCode compare_all(const std::string& source, const std::vector<std::str
 
 /// What this machine and these libraries are: the first line of the results.
 PetscErrorCode write_environment(int argc, char** argv, std::FILE* out) {
-  char petsc[256], slepc[256], mpi[MPI_MAX_LIBRARY_VERSION_STRING], utc[64];
+  char petsc[256], slepc[256], mpi[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   PetscFunctionBegin;
   PetscCall(PetscGetVersion(petsc, sizeof(petsc)));
   PetscCall(SlepcGetVersion(slepc, sizeof(slepc)));
   PetscCallMPI(MPI_Get_library_version(mpi, &length));
-  const std::time_t seconds = std::time(nullptr);
-  std::strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
   std::string arguments;
   for (int i = 1; i < argc; ++i)
     arguments += std::string(i > 1 ? " " : "") + argv[i];
   const lanky::Device device = lanky::Device::best();
-  const char* commit = std::getenv("LANKY_COMMIT");  // for builds that do not know theirs
   PetscCall(PetscFPrintf(
       PETSC_COMM_WORLD, out,
       "{\"kind\":\"env\",\"schema\":1,\"gpu\":\"%s\",\"gpus\":%d,\"lanky\":\"%s\",\"commit\":\"%"
@@ -633,8 +616,8 @@ PetscErrorCode write_environment(int argc, char** argv, std::FILE* out) {
       "\"petsc\":\"%s\",\"slepc\":\"%s\",\"mpi\":\"%s\",\"gpu_aware_mpi\":%s,\"argv\":\"%s\","
       "\"utc\":\"%s\"}\n",
       device.properties().name.c_str(), lanky::Device::cuda_count(), lanky::build_description(),
-      commit ? commit : "unknown", petsc, slepc, split(split(mpi, '\n')[0], ',')[0].c_str(),
-      use_gpu_aware_mpi ? "true" : "false", arguments.c_str(), utc));
+      commit().c_str(), petsc, slepc, split(split(mpi, '\n')[0], ',')[0].c_str(),
+      use_gpu_aware_mpi ? "true" : "false", arguments.c_str(), utc().c_str()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,27 +7,17 @@
 #include <petscksp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "measuring.hpp"
 #include "stencil.hpp"
 
 namespace {
 
+using lanky_scaling::median;
+using lanky_scaling::now_us;
 using lanky_scaling::Stencil;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-/// The clock of the machine, the same in all processes.
-double now_us() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::micro>(now).count();
-}
 
 /// Microseconds from the first rank's start to the last one's end. (Ranks leave a barrier one after
 /// the other where they share cores, so that no rank's own clock tells how long all took.)

@@ -4,12 +4,10 @@
 //
 //   lanky_petsc_kernels OUT.jsonl problems.txt [DEVICE] [LARGEST_NNZ]
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <lanky/lanky.hpp>
@@ -20,6 +18,7 @@
 
 #include "../row_kernels.hpp"
 #include "local_stencil.hpp"
+#include "measuring.hpp"
 #include "vendor.hpp"
 
 namespace {
@@ -36,16 +35,6 @@ constexpr std::int64_t kColumns = 16;
 // Beyond so many entries one column alone is measured: X and Y of 16 would take 10 GB, and most of
 // the run would be spent on copies to check them.
 constexpr std::int64_t kMostForColumns = 300'000'000;
-
-double seconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Microseconds of one run in a batch, by events: the median of 7 batches of about 4 ms.
 double time_us(const Stream& stream, const std::function<void()>& run) {
@@ -74,9 +63,9 @@ double host_us(const std::function<void()>& run) {
     run();
   std::vector<double> times;
   for (int k = 0; k < 201; ++k) {
-    const double start = seconds();
+    const double start = now_us();
     run();
-    times.push_back((seconds() - start) * 1e6);
+    times.push_back(now_us() - start);
   }
   return median(times);
 }
@@ -224,12 +213,14 @@ class Measurement {
       x.fill_zero();
       packed.fill_zero();
       const double gather_us = time_us(stream_, [&] {
-        lanky_petsc::gather_rows(x.data(), all, columns, there.data(), count, packed.data(),
-                                 stream_.native());
+        check(lanky_petsc::gather_rows(x.data(), all, columns, there.data(), count, packed.data(),
+                                       stream_.native()),
+              "gather_rows");
       });
       const double add_us = time_us(stream_, [&] {
-        lanky_petsc::add_rows(packed.data(), all, columns, there.data(), count, x.data(),
-                              stream_.native());
+        check(lanky_petsc::add_rows(packed.data(), all, columns, there.data(), count, x.data(),
+                                    stream_.native()),
+              "add_rows");
       });
       out_ << R"({"kind": "scaling_rows", "measured": true, "problem": ")" << problem_
            << R"(", "columns": )" << columns << R"(, "rows": )" << count << R"(, "gather_us": )"
@@ -250,11 +241,11 @@ class Measurement {
       const Layout layout = rows.empty() ? Layout::col : Layout::row;
       const auto many_x = view(std::as_const(x).data(), host.cols, layout);
       const auto many_y = view(y.data(), host.rows, layout);
-      const double start = seconds();
+      const double start = now_us();
       const SparsePlan<double> plan(stream_, a.view(),
                                     {.expected_columns = columns, .expected_layout = layout});
       stream_.synchronize();
-      setup_us_ = (seconds() - start) * 1e6;
+      setup_us_ = now_us() - start;
       write(
           host, columns, "lanky", "auto" + rows,
           [&] {
@@ -352,13 +343,6 @@ LocalBox parse(const std::string& problem) {
   return box;
 }
 
-std::string utc() {
-  const std::time_t now = std::time(nullptr);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
-}
-
 int run(int argc, char** argv) {
   if (argc < 3) {
     std::fputs("lanky_petsc_kernels OUT.jsonl problems.txt [DEVICE] [LARGEST_NNZ]\n", stderr);
@@ -369,17 +353,16 @@ int run(int argc, char** argv) {
   std::ifstream list(argv[2]);
   if (!list) throw lanky::Error(lanky::ErrorCode::io, std::string(argv[2]) + " cannot be read");
   std::ofstream out(argv[1]);
-  const double start = seconds();
+  const double start = now_us();
   const std::string build = lanky::build_description();  // "1.0.0 (commit <sha>, ...)"
-  const char* given = std::getenv("LANKY_COMMIT");       // for builds that do not know theirs
-  std::string commit = given != nullptr ? given : "unknown";
+  std::string of_build = commit();
   if (const auto at = build.find("commit "); at != std::string::npos) {
-    commit = build.substr(at + 7, build.find_first_of(",)", at) - at - 7);
+    of_build = build.substr(at + 7, build.find_first_of(",)", at) - at - 7);
   }
   out << R"({"kind": "env", "schema": 1, "gpu": ")" << device.properties().name
       << R"(", "device": ")"
       << (device.is_cuda() ? "cuda:" + std::to_string(device.index()) : "cpu") << R"(", "lanky": ")"
-      << lanky::kVersion << R"(", "commit": ")" << commit << R"(", "build": ")" << build
+      << lanky::kVersion << R"(", "commit": ")" << of_build << R"(", "build": ")" << build
       << R"(", "utc": ")" << utc() << R"(", "argv": ")";
   for (int k = 0; k < argc; ++k)
     out << (k == 0 ? "" : " ") << argv[k];
@@ -392,7 +375,7 @@ int run(int argc, char** argv) {
     if (27.0 * static_cast<double>(box.rows() * box.unknowns) <= largest)
       measurement.measure(problem, box);
   }
-  std::fprintf(stderr, "%.1f s\n", seconds() - start);
+  std::fprintf(stderr, "%.1f s\n", (now_us() - start) * 1e-6);
   return 0;
 }
 

@@ -9,27 +9,23 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "measuring.hpp"
+
 namespace {
+
+using namespace lanky_scaling;
 
 void check(cudaError_t status) {
   if (status == cudaSuccess) return;
   std::fprintf(stderr, "lanky_petsc_link: %s\n", cudaGetErrorString(status));
   MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-double now_us() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 /// Microseconds of one run: the median of batches, each as long as the slowest rank's.
@@ -49,8 +45,7 @@ double time_us(const std::function<void()>& run) {
   std::vector<double> times;
   for (int k = 0; k < kBatches; ++k)
     times.push_back(batch(runs));
-  std::sort(times.begin(), times.end());
-  return times[kBatches / 2];
+  return median(times);
 }
 
 /// Messages of one length with one other rank.
@@ -147,20 +142,17 @@ class Work {
 void write_environment(std::FILE* out) {
   cudaDeviceProp properties;
   int device = 0, ranks = 1, length = 0;
-  char mpi[MPI_MAX_LIBRARY_VERSION_STRING], utc[64];
+  char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
   check(cudaGetDevice(&device));
   check(cudaGetDeviceProperties(&properties, device));
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Get_library_version(mpi, &length);
-  const std::time_t seconds = std::time(nullptr);
-  std::strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
-  const char* commit = std::getenv("LANKY_COMMIT");
   const char* transport = std::getenv("OMPI_MCA_btl");
   std::fprintf(out,
                "{\"kind\": \"env\", \"schema\": 1, \"gpu\": \"%s\", \"ranks\": %d, \"mpi\": "
                "\"%s\", \"transport\": \"%s\", \"commit\": \"%s\", \"utc\": \"%s\"}\n",
                properties.name, ranks, std::string(mpi, std::strcspn(mpi, ",\n")).c_str(),
-               transport ? transport : "default", commit ? commit : "unknown", utc);
+               transport ? transport : "default", commit().c_str(), utc().c_str());
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ NETWORK = {
                                  "6a3acd0c192fcfd082bd543fc98e6fe6 (older adapters; the latest differ by tenths)"),
 }
 # The same with the least latencies that the sources tell: how much the result hangs on them.
-OPTIMISTIC = {"nvlink_latency_us": 2.35, "nvlink_message_us": 0.36, "ib_latency_us": 2.7}  # NVLink: UCX's cuda_ipc, github.com/openucx/ucx/issues/3740
+OPTIMISTIC = {"nvlink_latency_us": 2.35, "nvlink_message_us": 0.36, "ib_latency_us": 2.7}
 
 
 class ModelError(Exception):
@@ -91,16 +91,17 @@ def measured_network(path):
     link.sort(key=lambda line: line["bytes"])
     shortest, (long, longest) = link[0], link[-2:]
     environment = lines_of(path, "env")[0]
-    source = f"measured on two H200, {environment['mpi']}, transport {environment['transport']}: {path}"
+    source = f"measured on {environment['ranks']} {environment['gpu']}, {environment['mpi']}, transport {environment['transport']}: {path}"
     message = NETWORK["nvlink_message_us"].value
     # After work of a GPU, with the wait for the slower rank; earlier files have the sum alone.
     sums = [line["us"] - line["work_us"] for line in lines_of(path, "scaling_reduction")]
     sums = sums or [lines_of(path, "scaling_allreduce")[0]["us"]]
     return NETWORK | {
-        "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}"),
+        "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}; "
+                                       "optimistic: UCX's cuda_ipc, github.com/openucx/ucx/issues/3740"),
         "nvlink_gb_s": Parameter((longest["bytes"] - long["bytes"]) / (longest["us"] - long["us"]) * 1e-3, "GB/s in one direction",
                                  f"the longest messages, both ways at once, {source}"),
-        "node_step_us": Parameter(statistics.median(sums), "us", f"a sum over two ranks, {source}"),
+        "node_step_us": Parameter(statistics.median(sums), "us", f"a sum over the ranks, {source}"),
     }
 
 

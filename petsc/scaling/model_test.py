@@ -42,7 +42,7 @@ def write_kernels(path, slowness=1.0):
 
 def write_link(folder, transport="self,smcuda", way="device"):
     path = pathlib.Path(folder) / "link.jsonl"
-    lines = [{"kind": "env", "mpi": "none", "transport": transport}]
+    lines = [{"kind": "env", "gpu": "none", "ranks": 2, "mpi": "none", "transport": transport}]
     lines += [{"kind": "scaling_link", "way": way, "bytes": size, "status": "ok", "us": us} for size, us in ((8, 11), (1 << 20, 14), (2 << 20, 18))]
     lines.append({"kind": "scaling_allreduce", "us": 1.0})
     lines += [{"kind": "scaling_reduction", "work_us": work, "us": work + us} for work, us in ((50.0, 1.0), (100.0, 2.0), (200.0, 4.0))]

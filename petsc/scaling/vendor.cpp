@@ -13,6 +13,12 @@
 
 namespace lanky_scaling {
 
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw lanky::Error(lanky::ErrorCode::device,
+                     std::string(what) + ": " + cudaGetErrorString(status));
+}
+
 namespace {
 
 void check(cusparseStatus_t status, const char* what) {
@@ -157,10 +163,7 @@ std::function<void()> vendor_dot(const lanky::Stream& stream, std::int64_t size,
 std::unique_ptr<double, void (*)(double*)> pinned_double() {
   void* data = nullptr;
   if (lanky::Device::cuda_count() == 0) return {nullptr, [](double*) {}};
-  const cudaError_t status = cudaMallocHost(&data, sizeof(double));
-  if (status != cudaSuccess) {
-    throw lanky::Error(lanky::ErrorCode::device, cudaGetErrorString(status));
-  }
+  check(cudaMallocHost(&data, sizeof(double)), "cudaMallocHost");
   return {static_cast<double*>(data), [](double* pinned) { cudaFreeHost(pinned); }};
 }
 
@@ -170,11 +173,8 @@ void copy_to_host(const lanky::Stream& stream, const double* source, std::vector
     std::copy_n(source, target.size(), target.begin());
     return;
   }
-  const cudaError_t status =
-      cudaMemcpy(target.data(), source, target.size() * sizeof(double), cudaMemcpyDeviceToHost);
-  if (status != cudaSuccess) {
-    throw lanky::Error(lanky::ErrorCode::device, cudaGetErrorString(status));
-  }
+  check(cudaMemcpy(target.data(), source, target.size() * sizeof(double), cudaMemcpyDeviceToHost),
+        "cudaMemcpy");
 }
 
 }  // namespace lanky_scaling

@@ -1,6 +1,8 @@
 // What PETSc multiplies with on a GPU without lanky: cuSPARSE for products, cuBLAS for vectors.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <functional>
 #include <lanky/stream.hpp>
@@ -9,6 +11,9 @@
 #include <vector>
 
 namespace lanky_scaling {
+
+/// Throws lanky::Error for what is not a success.
+void check(cudaError_t status, const char* what);
 
 enum class VendorAlgorithm { alg1, alg2 };  // of CSR; PETSc takes alg1 unless asked for another
 
