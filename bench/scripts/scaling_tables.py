@@ -107,8 +107,10 @@ TABLES = {"scaling-check": check, "scaling-gpu-check": gpu_check, "scaling-messa
 
 def source(environments, name):
     env = environments[-1]
-    machine = f"kernels of {env['gpu']}" if "gpu" in env else f"{env['cpu']}, {env['cores']} cores"
-    return f"\n`{name}`: {machine}, commit {env['commit'][:12]}, {env['utc'][:10]}.\n"
+    machine = f"{env['cpu']}, {env['cores']} cores,"
+    if "kernels_commit" in env:
+        machine = f"kernels of {env['gpu']} by commit {env['kernels_commit'][:12]}, model by"
+    return f"\n`{name}`: {machine} commit {env['commit'][:12]}, {env['utc'][:10]}.\n"
 
 
 def table(kind, name):
