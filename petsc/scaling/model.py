@@ -95,7 +95,6 @@ def measured_network(path):
     message = NETWORK["nvlink_message_us"].value
     # After work of a GPU, with the wait for the slower rank; earlier files have the sum alone.
     sums = [line["us"] - line["work_us"] for line in lines_of(path, "scaling_reduction")]
-    sums = sums or [lines_of(path, "scaling_allreduce")[0]["us"]]
     return NETWORK | {
         "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}; "
                                        "optimistic: UCX's cuda_ipc, github.com/openucx/ucx/issues/3740"),
