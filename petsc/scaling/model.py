@@ -93,7 +93,7 @@ def measured_network(path):
     environment = lines_of(path, "env")[0]
     source = f"measured on {environment['ranks']} {environment['gpu']}, {environment['mpi']}, transport {environment['transport']}: {path}"
     message = NETWORK["nvlink_message_us"].value
-    # After work of a GPU, with the wait for the slower rank; earlier files have the sum alone.
+    # After work of a GPU, with the wait for the slower rank.
     sums = [line["us"] - line["work_us"] for line in lines_of(path, "scaling_reduction")]
     return NETWORK | {
         "nvlink_latency_us": Parameter(max(0, shortest["us"] - message), "us", f"the shortest message less the overhead of one, {source}; "
