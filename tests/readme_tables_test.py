@@ -457,6 +457,46 @@ class ReadmeTables(unittest.TestCase):
         self.assertIn("| f32, 32, a | 2e+05 | 80.0 | 40.0 | 20.0 | 20.0 | 16.0 | - | 10.0 | 30.0 |", self.page())
         self.assertIn("| **0.38** | **0.75** | **1.50** | **1.50** | **1.88** | - | **3.00** | 1 |", self.page())
 
+    def reliability(self, lines, *keys):
+        """Runs the script over a page with a row for each of the keys, and the lines, if there are any."""
+        if lines:
+            (self.root / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        rows = "".join(f"| right | drawn | <!-- {key} --> typed by hand | 7 | NaN |\n" for key in keys)
+        (self.root / "README.md").write_text("<!-- table: reliability:numbers r*.jsonl -->\n\n| promise | how | tried | failed | remains |\n"
+                                             f"| --- | --- | --- | --- | --- |\n{rows}<!-- end table -->\n")
+        return self.run_script()
+
+    def test_promises_say_how_much_was_tried_and_what_failed(self):
+        line = {"kind": "reliability", "part": "numbers", "check": "spmv random", "device": "cuda:0", "tried": 1000000,
+                "unit": "products", "failed": 0, "worst": 0.25, "seconds": 2000.0}
+        env = {**ENV, "lanky": "1.0.0"}
+        self.assertEqual(self.reliability([], "numbers/spmv*").returncode, 0)
+        self.assertIn("| right | drawn | <!-- numbers/spmv* --> not yet measured |  | NaN |", self.page())
+        rows = [env, line, {**line, "dtype": "f32", "worst": 0.5}, {**line, "device": "cpu", "tried": 5, "worst": None},
+                {**line, "check": "bits", "unit": "pairs", "tried": 3, "failed": 2}]
+        (self.root / "h100").mkdir()
+        (self.root / "h100" / "printed.txt").write_text("[  PASSED  ] 30 tests.\n[  FAILED  ] 2 tests, listed below:\n 2 FAILED TESTS\n")
+        self.assertEqual(self.reliability(rows, "numbers/spmv*", "numbers/bits", "h100/printed.txt").returncode, 0)
+        self.assertIn("--> 2,000,000 products on an H200, 5 products on the CPU; 1.7 h; worst error 0.50 of its bound | 0 | NaN |",
+                      self.page())
+        self.assertIn("--> 3 pairs on an H200; worst error 0.25 of its bound | **2** | NaN |", self.page())
+        self.assertIn("<!-- h100/printed.txt --> 32 tests on an H100 | **2** | NaN |", self.page())
+        self.assertIn("From `h100/printed.txt`, `r.jsonl` (NVIDIA H200, commit 0123456789ab, 2026-01-02).", self.page())
+        self.assertEqual(self.run_script("--check").returncode, 0)
+        (self.root / "README.md").write_text(self.page().replace("3 pairs", "4 pairs"))
+        self.assertEqual(self.run_script("--check").returncode, 1)
+
+    def test_nothing_that_was_tried_is_left_out(self):
+        line = {"kind": "reliability", "part": "numbers", "check": "spmv", "device": "cpu", "tried": 1, "unit": "products", "failed": 1}
+        for lines, keys, message in (([ENV, line], ["numbers/gemm*"], "no row of the table of numbers shows numbers/spmv"),
+                                     ([ENV, {**line, "part": "number"}], ["numbers/*"], "no result of a part"),
+                                     ([ENV, {**line, "tried": 0}], ["numbers/*"], "no result of a part"),
+                                     ([line], ["numbers/*"], "no env line"),
+                                     ([ENV, line], ["absent.txt"], "absent.txt does not exist")):
+            ran = self.reliability(lines, *keys)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(message, ran.stderr)
+
     def test_a_wrong_application_has_no_table(self):
         line = {"kind": "kmeans", "dtype": "f32", "n": 1024, "d": 4096, "status": "ok", "total_ms": 2.0, "product_ms": 1.0,
                 "assign_ms": 0.2, "update_ms": 0.6}

@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is python, python-host, python-steps, read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, one of solver_tables.py, petsc_tables.py or scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, reliability:PART, one of solver_tables.py, petsc_tables.py or scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py, ladder_plots.py and scaling_plot.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -27,6 +27,7 @@ import petsc_tables
 import plots
 import python_tables
 import regret
+import reliability_tables
 import scaling_plot
 import scaling_tables
 import solver_tables
@@ -373,7 +374,14 @@ def make_table(kind, name):
 def rewritten(text):
     if text.count("<!-- table:") != len(MARKED.findall(text)):
         raise ResultsError("a table's marker is misspelt, or has no <!-- end table -->")
-    return MARKED.sub(lambda m: m[1] + make_table(m[2], m[3]) + m[5], text)
+    return MARKED.sub(lambda m: m[1] + table_of(*m.group(2, 3, 4)) + m[5], text)
+
+
+def table_of(kind, name, body):
+    """A table anew; one of reliability keeps the words of its rows."""
+    if kind.startswith("reliability:"):
+        return reliability_tables.table(kind, name, body)
+    return make_table(kind, name)
 
 
 def pages():
