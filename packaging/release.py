@@ -11,6 +11,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -75,7 +76,15 @@ def missing_for_wheels(python: str) -> str:
     return f"{python} makes no wheel without: {python} -m pip install {shlex.join(missing)}"
 
 
-def faults(number: str) -> list[str]:
+def unrecorded(preset: str) -> set[str]:
+    """Names that the library exports and abi/lanky.abi.xz lacks: later versions could lose them unnoticed."""
+    names = run("nm", "-D", "--defined-only", ROOT / "build" / preset / "bin/liblanky.so")
+    recorded = lzma.decompress((ROOT / "abi/lanky.abi.xz").read_bytes()).decode()
+    return ({line.split()[-1].partition("@")[0] for line in names.splitlines()} -
+            set(re.findall("<elf-symbol name='([^']+)'", recorded)))
+
+
+def faults(number: str, preset: str) -> list[str]:
     """What keeps the tree from being released."""
     found = []
     if run("git", "status", "--porcelain").strip():
@@ -87,6 +96,8 @@ def faults(number: str) -> list[str]:
         found.append(f"the tag v{number} is there already")
     if not (ROOT / "abi/lanky.abi.xz").exists():
         found.append("abi/lanky.abi.xz is missing: tests/abi_test.py LIBRARY --record")
+    elif added := unrecorded(preset):
+        found.append(f"abi/lanky.abi.xz lacks {len(added)} exported names, such as {min(added)}: tests/abi_test.py LIBRARY --record")
     return found
 
 
@@ -167,7 +178,7 @@ def main() -> int:
     pythons = [os.path.abspath(shutil.which(python) or python)
                for python in options.pythons or [sys.executable]]
     number = version()
-    missing = faults(number)
+    missing = faults(number, options.preset)
     unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]
     for fault in [*missing, *unfit]:
         print(f"release: {fault}", file=sys.stderr)
