@@ -96,8 +96,10 @@ def main():
     cases = [case for case in cases if set(case.times) <= set(case.terms)]
     shared = {id(case): min(case.times.values()) > SHARED_US / 2 for case in cases}
     fitted = [case for case in cases if case.fitted()]
-    rates = fit(fitted, shared)
+    if not fitted and not arguments.report:
+        parser.error("the files hold no matrix to fit to")
     committed = np.array([float(rate) for rate in re.findall(r"^ +([0-9.e+-]+), +//", TABLE.read_text(), re.MULTILINE)])
+    rates = fit(fitted, shared) if fitted else committed
     for name, group in (("fit", fitted), ("validation", [case for case in cases if not case.fitted()])):
         report(f"{name}, committed rates", group, committed)
         report(f"{name}, these rates", group, rates)
