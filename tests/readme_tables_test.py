@@ -470,16 +470,17 @@ class ReadmeTables(unittest.TestCase):
         line = {"kind": "reliability", "part": "numbers", "check": "spmv random", "device": "cuda:0", "tried": 1000000,
                 "unit": "products", "failed": 0, "worst": 0.25, "seconds": 2000.0}
         env = {**ENV, "lanky": "1.0.0"}
-        self.assertEqual(self.reliability([], "numbers/spmv*").returncode, 0)
-        self.assertIn("| right | drawn | <!-- numbers/spmv* --> not yet measured |  | NaN |", self.page())
+        self.assertEqual(self.reliability([], "spmv*").returncode, 0)
+        self.assertIn("| right | drawn | <!-- spmv* --> not yet measured |  | NaN |", self.page())
         rows = [env, line, {**line, "dtype": "f32", "worst": 0.5}, {**line, "device": "cpu", "tried": 5, "worst": None},
-                {**line, "check": "bits", "unit": "pairs", "tried": 3, "failed": 2}]
+                {**line, "check": "spmm bits", "unit": "pairs", "tried": 3, "failed": 2, "skipped": 4, "cpu_seconds": 7200},
+                {**line, "check": "reach", "unit": "lines", "tried": 200, "covered": 150, "worst": None}]
         (self.root / "h100").mkdir()
         (self.root / "h100" / "printed.txt").write_text("[  PASSED  ] 30 tests.\n[  FAILED  ] 2 tests, listed below:\n 2 FAILED TESTS\n")
-        self.assertEqual(self.reliability(rows, "numbers/spmv*", "numbers/bits", "h100/printed.txt").returncode, 0)
-        self.assertIn("--> 2,000,000 products on an H200, 5 products on the CPU; 1.7 h; worst error 0.50 of its bound | 0 | NaN |",
+        self.assertEqual(self.reliability(rows, "*?bits reach", "sp*", "h100/printed.txt").returncode, 0)
+        self.assertIn("--> 2,000,000 products on an H200; 5 products on the CPU; at worst 0.50 of the bound | 0 | NaN |", self.page())
+        self.assertIn("--> 3 pairs on an H200; 2.0 CPU hours; 75% of 200 lines reached; at worst 0.25 of the bound; 4 not tried | **2** | NaN |",
                       self.page())
-        self.assertIn("--> 3 pairs on an H200; worst error 0.25 of its bound | **2** | NaN |", self.page())
         self.assertIn("<!-- h100/printed.txt --> 32 tests on an H100 | **2** | NaN |", self.page())
         self.assertIn("From `h100/printed.txt`, `r.jsonl` (NVIDIA H200, commit 0123456789ab, 2026-01-02).", self.page())
         self.assertEqual(self.run_script("--check").returncode, 0)
@@ -488,10 +489,10 @@ class ReadmeTables(unittest.TestCase):
 
     def test_nothing_that_was_tried_is_left_out(self):
         line = {"kind": "reliability", "part": "numbers", "check": "spmv", "device": "cpu", "tried": 1, "unit": "products", "failed": 1}
-        for lines, keys, message in (([ENV, line], ["numbers/gemm*"], "no row of the table of numbers shows numbers/spmv"),
-                                     ([ENV, {**line, "part": "number"}], ["numbers/*"], "no result of a part"),
-                                     ([ENV, {**line, "tried": 0}], ["numbers/*"], "no result of a part"),
-                                     ([line], ["numbers/*"], "no env line"),
+        for lines, keys, message in (([ENV, line], ["gemm*"], "no row of the table of numbers shows spmv"),
+                                     ([ENV, {**line, "part": "number"}], ["*"], "no result of a part"),
+                                     ([ENV, {**line, "tried": 0}], ["*"], "no result of a part"),
+                                     ([line], ["*"], "no env line"),
                                      ([ENV, line], ["absent.txt"], "absent.txt does not exist")):
             ran = self.reliability(lines, *keys)
             self.assertEqual(ran.returncode, 1)

@@ -2,11 +2,11 @@
 
 A row says itself where its figures are from, by a comment at the beginning of its third cell:
 
-    | promise | how it is tested | <!-- numbers/spmv* bench/results/cpu/attack.txt --> 31,052 cases | 0 | what remains |
+    | promise | how it is tested | <!-- spmv* spmm* bench/results/cpu/attack.txt --> 31,052 cases | 0 | what remains |
 
-PART/PATTERN are lines of kind `reliability` whose part is PART and whose check matches the pattern; a path is a text that a
-test program printed. The third and the fourth cell are written anew, the others stay. KIND is reliability:PART: a line of PART
-that no row of the table shows is an error, so that nothing that was tried can be left out.
+KIND is reliability:PART. A pattern, in which ? also stands for a blank, takes the lines of kind `reliability` and of PART whose check
+matches; a line counts in the first row that takes it. A path is a text that a test program printed. The third and the fourth cell are
+written anew, the others stay. A line of PART that no row takes is an error, so that nothing that was tried can be left out.
 """
 
 import collections
@@ -33,18 +33,23 @@ PRINTED = (
 
 
 class Trials:
-    """What was tried of a promise: counts by unit and device, failures, the worst share of a bound."""
+    """What was tried of a promise: counts by unit and device, failures, what was left out, the worst share of a bound."""
 
     def __init__(self):
         self.tried = collections.Counter()
-        self.failed = 0
+        self.covered = collections.Counter()
+        self.failed = self.skipped = 0
         self.worst = None
-        self.seconds = 0.0
+        self.cpu_seconds = 0.0
 
     def add(self, line, device):
-        self.tried[line["unit"], device] += line["tried"]
+        if "covered" in line:  # of lines of a source: what tests reach
+            self.covered.update({"run": line["covered"], "all": line["tried"]})
+        else:
+            self.tried[line["unit"], device] += line["tried"]
         self.failed += line["failed"]
-        self.seconds += line.get("seconds") or 0.0
+        self.skipped += line.get("skipped", 0)
+        self.cpu_seconds += line.get("cpu_seconds", 0.0)
         if line.get("worst") is not None:
             self.worst = max(self.worst or 0.0, line["worst"])
 
@@ -57,15 +62,18 @@ class Trials:
                 self.failed += failures
 
     def cells(self):
-        if not self.tried:
+        if not self.tried and not self.covered:
             return [UNMEASURED, ""]
-        text = ", ".join(f"{count:,} {unit}" + (f" on {device}" if device else "")
-                         for (unit, device), count in self.tried.items())
-        if self.seconds >= 3600:
-            text += f"; {self.seconds / 3600:.1f} h"
+        parts = [f"{count:,} {unit}" + (f" on {device}" if device else "") for (unit, device), count in self.tried.items()]
+        if self.cpu_seconds:
+            parts.append(f"{self.cpu_seconds / 3600:.1f} CPU hours")
+        if self.covered:
+            parts.append(f"{self.covered['run'] / self.covered['all']:.0%} of {self.covered['all']:,} lines reached")
         if self.worst is not None:
-            text += f"; worst error {self.worst:.2f} of its bound"
-        return [text, f"**{self.failed:,}**" if self.failed else "0"]
+            parts.append(f"at worst {self.worst:.2f} of the bound")
+        if self.skipped:
+            parts.append(f"{self.skipped:,} not tried")
+        return ["; ".join(parts), f"**{self.failed:,}**" if self.failed else "0"]
 
 
 def device_of(line, env):
@@ -96,13 +104,8 @@ def results(name):
             yield path, env, line
 
 
-def shows(key, line):
-    part, _, pattern = key.partition("/")
-    return part == line["part"] and fnmatch.fnmatchcase(line["check"], pattern)
-
-
 def is_text(key):
-    return key.partition("/")[0] not in PARTS
+    return key.endswith(".txt")
 
 
 def folder_device(path):
@@ -120,8 +123,8 @@ def table(kind, name, body):
     part = kind.partition(":")[2]
     if part not in PARTS:
         raise ResultsError(f"unknown table {kind}; use reliability:PART of {', '.join(PARTS)}")
-    lines = list(results(name))
-    shown, files, text = set(), {}, ""
+    lines = [(path, env, line) for path, env, line in results(name) if line["part"] == part]
+    files, text = {}, ""
     for row in body.strip().splitlines():
         cells = [cell.strip() for cell in row.strip().strip("|").split(" | ")]
         if not row.startswith("|"):
@@ -131,25 +134,23 @@ def table(kind, name, body):
             continue
         keys = SHOWN.match(cells[2]) if len(cells) == COLUMNS else None
         if keys is None:
-            raise ResultsError(f"no row of {COLUMNS} cells, the third with its keys: {row}")
-        trials = Trials()
-        for key in keys[1].split():
-            if is_text(key):
-                if not (ROOT / key).is_file():
-                    raise ResultsError(f"{key} does not exist")
-                trials.add_text((ROOT / key).read_text(encoding="utf-8"), folder_device(key))
-                files[ROOT / key] = None
-                continue
-            for number, (path, env, line) in enumerate(lines):
-                if shows(key, line):
-                    trials.add(line, device_of(line, env))
-                    shown.add(number)
-                    files[path] = env
+            raise ResultsError(f"no row of {COLUMNS} cells, the third with its patterns: {row}")
+        trials, left = Trials(), []
+        for key in filter(is_text, keys[1].split()):
+            if not (ROOT / key).is_file():
+                raise ResultsError(f"{key} does not exist")
+            trials.add_text((ROOT / key).read_text(encoding="utf-8"), folder_device(key))
+            files[ROOT / key] = None
+        for path, env, line in lines:
+            if any(fnmatch.fnmatchcase(line["check"], key) for key in keys[1].split()):
+                trials.add(line, device_of(line, env))
+                files[path] = env
+            else:
+                left.append((path, env, line))
+        lines = left
         cells[2:4] = [f"{keys[0]} {trials.cells()[0]}", trials.cells()[1]]
         text += "| " + " | ".join(cells) + " |\n"
-    left_out = sorted({f"{line['part']}/{line['check']}" for number, (_, _, line) in enumerate(lines)
-                       if line["part"] == part and number not in shown})
-    if left_out:
-        raise ResultsError(f"no row of the table of {part} shows {', '.join(left_out)}")
+    if lines:
+        raise ResultsError(f"no row of the table of {part} shows {', '.join(sorted({line['check'] for _, _, line in lines}))}")
     sources = [f"`{relative(path)}`" + (f" ({run_of(env)})" if env else "") for path, env in sorted(files.items())]
     return "\n" + text + (f"\nFrom {', '.join(sources)}.\n" if sources else "") + "\n"
