@@ -1,7 +1,8 @@
 """Promises name what holds them: prints what a page names and the repository lacks.
 
 Each row of docs/batch.md's promises names a test. The pages of PAGES name tests (`Suite.Name`), paths (`bench/scripts/plots.py`,
-`dense/cuda/FAMILY/`), commands (`./dev test`) and pages to which they link; Sphinx sees links of docs/ alone.
+`dense/cuda/FAMILY/`), commands (`./dev test`) and pages to which they link; Sphinx sees links of docs/ alone. Blocks of code of all
+pages are such as packaging/try_release.py runs, or say why not.
 """
 
 import pathlib
@@ -9,6 +10,9 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "packaging"))
+import try_release  # noqa: E402
+
 TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.MULTILINE)
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md", "docs/reliability.md", "docs/releasing.md",
          ".github/pull_request_template.md")
@@ -22,7 +26,7 @@ PATH = re.compile(r"^(?:\./)?[\w.*-]+(?:/[\w.*{},-]*)+$")
 
 def tests():
     known = set()
-    for source in (ROOT / "tests").glob("*.cpp"):
+    for source in (ROOT / "tests").rglob("*.cpp"):
         known |= {f"{suite}.{name}" for suite, name in TEST.findall(source.read_text())}
     return known
 
@@ -60,6 +64,10 @@ def main():
         names = re.findall(r"`(\w+\.\w+)`", row.rsplit("|", 2)[1])
         problems += [f"docs/batch.md: no test is named by: {row}"] if not names else []
         problems += [f"docs/batch.md: {name} is no test" for name in names if name not in known]
+    try:
+        list(try_release.blocks_of(ROOT))
+    except ValueError as error:
+        problems.append(str(error))
     for page in PAGES:
         problems += problems_of(page, known)
     print("\n".join(problems))
