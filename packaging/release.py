@@ -92,6 +92,8 @@ def faults(number: str, preset: str) -> list[str]:
     heading = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group(1)
     if not re.fullmatch(re.escape(number) + r" \(\d{4}-\d{2}-\d{2}\)", heading):
         found.append(f'CHANGELOG.md begins with "{heading}", not with "{number} (YYYY-MM-DD)"')
+    if f"\nversion: {number}\n" not in (ROOT / "CITATION.cff").read_text():
+        found.append(f"CITATION.cff is not of version {number}")
     if f"v{number}" in run("git", "tag").split():
         found.append(f"the tag v{number} is there already")
     if not (ROOT / "abi/lanky.abi.xz").exists():
