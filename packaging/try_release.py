@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries the files of a release as a new user would: every example of the documentation, in a bare Debian of its own.
 
-try_release.py [DIST] [--json FILE] [--no-sources]
+try_release.py [DIST] [--json FILE] [--no-sources] [--python PYTHON ...]
 
 DIST (build/dist) holds what `./dev release` made; nothing else of this tree is used but packaging/. The wheel serves the examples in
 Python, the Debian packages those in C, C++, Fortran and the shell, and the archive of the sources is built. Pages are those of the
@@ -144,7 +144,9 @@ class Trials:
 
     def attempt(self, check, unit, name, script, allowed=(0,)):
         began = time.monotonic()
-        status, output = self.run(script)
+        self.note(check, unit, name, *self.run(script), began, allowed)
+
+    def note(self, check, unit, name, status, output, began, allowed=(0,)):
         line, seconds = self.line(check, unit), time.monotonic() - began
         line["tried"] += 1
         line["seconds"] += seconds
@@ -215,6 +217,23 @@ def try_wheel(trials, blocks):
         body = "\n".join(line.removeprefix("  ") if block.text.startswith("  ") else line for line in block.text.splitlines())
         trials.put("/tmp/example.py", f"MATRIX = {block.matrix()!r}\n{arrays}\n{body}\n")
         trials.attempt(check, unit, block.name(), f"{python} -P /tmp/example.py")
+
+
+def try_other_pythons(trials, pythons):
+    """The programs of docs/snippets by other interpreters of this machine, each in an environment of its own."""
+    check, unit = "examples in Python, by further interpreters", "programs"
+    for number, python in enumerate(pythons):
+        venv = trials.root.parent / f"venv{number}"
+        subprocess.run([python, "-m", "venv", venv], check=True)
+        pip = [venv / "bin/pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--only-binary", "lanky", "--find-links", trials.root / "dist", "lanky", "scipy"], check=True, cwd=venv)
+        for program in sorted((trials.folder() / "docs/snippets").glob("*.py")):
+            if program.name == "run_python.py":
+                continue
+            alone = shutil.copy(program, venv)  # beside no file whose name is that of a module
+            began = time.monotonic()
+            ran = subprocess.run([venv / "bin/python", alone], cwd=venv, capture_output=True, text=True, timeout=SECONDS, check=False)
+            trials.note(check, unit, f"docs/snippets/{program.name} by {python}", ran.returncode, ran.stdout + ran.stderr, began)
 
 
 def compiled(trials, check, name, source, text):
@@ -296,6 +315,8 @@ def main() -> int:
     arguments.add_argument("dist", nargs="?", type=pathlib.Path, default=HERE.parent / "build/dist")
     arguments.add_argument("--json", type=pathlib.Path, help="lines of results, written anew")
     arguments.add_argument("--no-sources", action="store_true", help="leave out the archive's build, which takes the longest")
+    arguments.add_argument("--python", action="append", metavar="PYTHON", dest="pythons", default=[],
+                           help="a further interpreter of this machine, for which DIST has a wheel; several times for several")
     options = arguments.parse_args()
     dist = options.dist.resolve()
     source = one_of(dist, "lanky-*.tar.xz")
@@ -316,6 +337,9 @@ def main() -> int:
         try_wheel(trials, blocks)
         print("== the Debian packages", flush=True)
         env = try_packages(trials, blocks)
+        if options.pythons:
+            print("== other interpreters", flush=True)
+            try_other_pythons(trials, options.pythons)
         if not options.no_sources:
             print("== the archive of the sources", flush=True)
             try_sources(trials, blocks)
