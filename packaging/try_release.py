@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries the files of a release as a new user would: every example of the documentation, in a bare Debian of its own.
 
-try_release.py [DIST] [--json FILE] [--no-sources] [--python PYTHON ...]
+try_release.py [DIST] [--json FILE] [--only wheel|packages|sources ...] [--python PYTHON ...]
 
 DIST (build/dist) holds what `./dev release` made; nothing else of this tree is used but packaging/. The wheel serves the examples in
 Python, the Debian packages those in C, C++, Fortran and the shell, and the archive of the sources is built. Pages are those of the
@@ -11,7 +11,6 @@ what belongs to the sources. Exit status: 0, 1 where an example failed, 77 where
 import argparse
 import collections
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -24,7 +23,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 LANGUAGES = ("sh", "python", "c", "cpp", "cmake", "julia")
 NO_CODE = ("", "ebnf")  # other fences: drawings, formats, messages
-SECONDS = 900  # that one example may take
+PARTS = ("wheel", "packages", "sources")
+SECONDS = 3600  # that one example may take, a build of the sources on a busy machine
 MARK = re.compile(r"<!-- (not tried|tried in a clone)(?:: (.+?))? -->")
 
 # Commands that are not run here, and why.
@@ -103,13 +103,15 @@ class Trials:
         self.counts = collections.OrderedDict()  # check: its line of results
         self.reasons = collections.Counter()
         self.failures = []
+        self.env = None
         self.given = set()  # files that every block finds
 
     def run(self, script, timeout=SECONDS):
         """(exit status, output) of a script in the root."""
         inside = f"cd {shlex.quote(self.where)}\n{FUNCTIONS}\n{script}"
-        mounts = f"mount -t proc proc {self.root}/proc 2>/dev/null || mount --bind /proc {self.root}/proc; mount --rbind /dev {self.root}/dev"
-        command = ["unshare", "-m", "bash", "-c", f'{mounts}; exec chroot {self.root} bash -euo pipefail -c "$0"', inside]
+        mounts = f"mount -t proc proc {self.root}/proc; mount --rbind /dev {self.root}/dev"
+        # A space of processes of its own: whatever an example leaves running ends with it.
+        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", f'{mounts}; exec chroot {self.root} bash -euo pipefail -c "$0"', inside]
         try:
             ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout,
                                  env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, check=False)
@@ -184,20 +186,28 @@ def install_commands(blocks):
     return block, wheel, packages
 
 
-def try_wheel(trials, blocks):
-    """The examples in Python, with nothing but Debian's Python and the wheel."""
-    check, unit = "examples in Python, from the wheel", "programs"
+PYTHON = "/dist/venv/bin/python"
+IN_PYTHON = "examples in Python, from the wheel"
+
+
+def install_wheel(trials, blocks):
+    """The wheel in an environment of Debian's Python, a product there, and the files that examples name."""
+    check, unit = IN_PYTHON, "programs"
     block, install, _ = install_commands(blocks)
     trials.need("apt-get install -y -qq --no-install-recommends python3-venv >/dev/null")
     sources, trials.where = trials.where, "/dist"
     trials.attempt(check, unit, f"{block.name()} {install}", install)
     trials.where = sources
-    python = "/dist/venv/bin/python"
     alone = ("import lanky, numpy; a = lanky.sparse((numpy.array([0, 2, 3]), numpy.array([0, 1, 1]), numpy.array([1., 2, 3])));"
              "assert (a @ numpy.ones(2)).tolist() == [3, 3]; print(lanky.devices())")
-    trials.attempt(check, unit, "a product, with NumPy alone", f"{python} -c {shlex.quote(alone)}")
+    trials.attempt(check, unit, "a product, with NumPy alone", f"{PYTHON} -c {shlex.quote(alone)}")
     trials.need("/dist/venv/bin/pip install -q scipy matplotlib; apt-get install -y -qq --no-install-recommends libcurl4 libssl3 >/dev/null")
-    trials.need(f"{python} /try/files.py")
+    trials.need(f"{PYTHON} /try/files.py")
+
+
+def try_wheel(trials, blocks):
+    """The examples in Python, with nothing but Debian's Python and the wheel."""
+    check, unit, python = IN_PYTHON, "programs", PYTHON
     folder = trials.folder()
     for program in sorted((folder / "docs/snippets").glob("*.py")):
         if program.name != "run_python.py":
@@ -243,6 +253,11 @@ def compiled(trials, check, name, source, text):
     folder = str(pathlib.PurePosixPath(name.partition(":")[0]).parent)
     trials.attempt(check, "programs", name,
                    f"{compiler} -O1 -I {folder} /tmp/{source} $(pkg-config --cflags --libs lanky) -o /tmp/example && /tmp/example")
+
+
+def environment(trials, program):
+    """What the program tells of this machine, as a line of results."""
+    return json.loads(trials.need(f"{program} info --json - 2>/dev/null").splitlines()[0])
 
 
 def try_packages(trials, blocks):
@@ -294,27 +309,28 @@ def try_packages(trials, blocks):
     helped = trials.need("lanky --help")
     examples = [re.sub(r"\s{2,}.*", "", line.strip()) for line in helped.splitlines() if line.startswith("  lanky ")]
     trials.shell(shell, "lanky --help:", examples)
-    return json.loads(trials.need("lanky info --json - 2>/dev/null").splitlines()[0])
+    trials.env = environment(trials, "lanky")
 
 
 def try_sources(trials, blocks):
     """The archive of the sources, built for the CPU as docs/start/install.md says."""
     check = "commands, from the archive of the sources"
     trials.need("apt-get purge -y -qq $(dpkg-query -W -f '${Package} ' '*lanky*' 2>/dev/null) >/dev/null || true; "
-                "apt-get install -y -qq --no-install-recommends python3-venv python3-dev >/dev/null")
+                "apt-get install -y -qq --no-install-recommends python3-dev pkg-config >/dev/null")
     for block in sorted(blocks, key=lambda block: block.page != "docs/start/install.md"):  # that the others stand on
         if block.in_clone:
             trials.shell(check, block.name(), block.commands())
     trials.attempt(check, "commands", "the first example, with what was installed from the sources",
                    "c++ -std=c++20 -I docs/snippets docs/snippets/first.cpp $(pkg-config --cflags --libs lanky) -o /tmp/first && /tmp/first && "
                    "/usr/local/bin/lanky --version")
+    trials.env = trials.env or environment(trials, "/usr/local/bin/lanky")
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("dist", nargs="?", type=pathlib.Path, default=HERE.parent / "build/dist")
     arguments.add_argument("--json", type=pathlib.Path, help="lines of results, written anew")
-    arguments.add_argument("--no-sources", action="store_true", help="leave out the archive's build, which takes the longest")
+    arguments.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts; the sources' build takes the longest")
     arguments.add_argument("--python", action="append", metavar="PYTHON", dest="pythons", default=[],
                            help="a further interpreter of this machine, for which DIST has a wheel; several times for several")
     options = arguments.parse_args()
@@ -333,24 +349,22 @@ def main() -> int:
         trials = Trials(root)
         trials.where = "/sources/" + source.name.removesuffix(".tar.xz")
         blocks = list(blocks_of(trials.folder()))
-        print("== the wheel", flush=True)
-        try_wheel(trials, blocks)
-        print("== the Debian packages", flush=True)
-        env = try_packages(trials, blocks)
+        install_wheel(trials, blocks)
+        for part, attempt in (("wheel", try_wheel), ("packages", try_packages), ("sources", try_sources)):
+            if part in options.only:
+                print(f"== {part}", flush=True)
+                attempt(trials, blocks)
         if options.pythons:
             print("== other interpreters", flush=True)
             try_other_pythons(trials, options.pythons)
-        if not options.no_sources:
-            print("== the archive of the sources", flush=True)
-            try_sources(trials, blocks)
     for line in trials.counts.values():
         print(f"{line['check']}: {line['tried']} {line['unit']}, {line['failed']} failed, {line['skipped']} not tried")
     for reason, count in trials.reasons.most_common():
         print(f"  not tried, {count}: {reason}")
     for name in trials.failures:
         print(f"  FAILED: {name}")
-    if options.json:
-        lines = [env, *(dict(line, seconds=round(line["seconds"], 1)) for line in trials.counts.values())]
+    if options.json and trials.env:
+        lines = [trials.env, *(dict(line, seconds=round(line["seconds"], 1)) for line in trials.counts.values())]
         options.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return 1 if trials.failures else 0
 
