@@ -13,6 +13,7 @@ import collections
 import fnmatch
 import glob
 import json
+import math
 import pathlib
 import re
 
@@ -70,7 +71,7 @@ class Trials:
         if self.covered:
             parts.append(f"{self.covered['run'] / self.covered['all']:.0%} of {self.covered['all']:,} lines reached")
         if self.worst is not None:
-            parts.append(f"at worst {self.worst:.2f} of the bound")
+            parts.append(f"at worst {math.floor(1000 * self.worst) / 1000:.3f} of the bound")  # what is below 1 is not called 1
         if self.skipped:
             parts.append(f"{self.skipped:,} not tried")
         return ["; ".join(parts), f"**{self.failed:,}**" if self.failed else "0"]
