@@ -25,6 +25,10 @@ if(NOT LANKY_CUDA STREQUAL "OFF")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    # Equal sources, equal bits: nvcc names symbols after the folder of a source and by chance, and notes the names of its
+    # temporary files. Paths of objects are relative to the build and differ from source to source.
+    string(REPLACE "<FLAGS>" "<FLAGS> -objtemp -frandom-seed=<OBJECT> -Xcudafe --orig_src_path_name -Xcudafe <OBJECT>"
+      CMAKE_CUDA_COMPILE_WHOLE_COMPILATION "${CMAKE_CUDA_COMPILE_WHOLE_COMPILATION}")
     find_package(CUDAToolkit REQUIRED)
     set(LANKY_HAS_CUDA ON)
   elseif(LANKY_CUDA STREQUAL "ON")

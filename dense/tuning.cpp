@@ -30,7 +30,7 @@ constexpr char kFormat[] = "lanky gemm tuning 3";
 std::string class_of_side(std::int64_t side) {
   if (side <= 16) return concat(side);
   if (side <= dense::kSkinny) return concat((side + 7) / 8 * 8);
-  const int power = std::bit_width(static_cast<std::uint64_t>(side)) - 1;
+  const auto power = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(side))) - 1;
   const bool upper = static_cast<double>(side) >= std::numbers::sqrt2 * std::exp2(power);
   return concat("2^", power, upper ? ".5" : "");
 }

@@ -21,22 +21,10 @@ import subprocess
 import sys
 import tempfile
 
+from dependencies import DEPENDENCIES, without_licenses
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "dist"
-
-# What is compiled or linked into lanky's files: Debian's package of it, its license, where it goes.
-MATERIALS = [
-    ("libarchive", "libarchive-dev", "BSD-2-Clause", "static library, program, wheel"),
-    ("xz", "liblzma-dev", "0BSD", "static library, program, wheel"),
-    ("zstd", "libzstd-dev", "BSD-3-Clause", "static library, program, wheel"),
-    ("bzip2", "libbz2-dev", "bzip2-1.0.6", "static library, program, wheel"),
-    ("zlib", "zlib1g-dev", "Zlib", "static library, program, wheel"),
-    ("xxHash", "libxxhash-dev", "BSD-2-Clause", "headers in every library"),
-    ("Eigen", "libeigen3-dev", "MPL-2.0", "headers in every library"),
-    ("CLI11", "libcli11-dev", "BSD-3-Clause", "headers in the program"),
-    ("nlohmann-json", "nlohmann-json3-dev", "MIT", "headers in the program"),
-]
-
 
 MOST_WHEEL_BYTES = 100_000_000  # what PyPI takes of a file
 
@@ -50,6 +38,11 @@ WHEEL_TOOLS = {"build": "build", "nanobind": "nanobind>=3.1",
 def run(*command, **options) -> str:
     return subprocess.run([str(part) for part in command], check=True, text=True, cwd=ROOT,
                           stdout=subprocess.PIPE, **options).stdout
+
+
+def released() -> datetime.datetime:
+    """The date of the commit: files of a release say no other, so that they are the same bits whenever they are made."""
+    return datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
 
 
 def version() -> str:
@@ -109,13 +102,25 @@ def debian_version(package: str) -> str:
     return shown.stdout or "NOASSERTION"
 
 
-def cuda_version() -> str | None:
+def cuda_version(preset: str) -> str | None:
+    if "LANKY_CUDA:STRING=OFF" in (ROOT / "build" / preset / "CMakeCache.txt").read_text():
+        return None
     for nvcc in ("nvcc", "/usr/local/cuda/bin/nvcc"):
         try:
             return re.search(r"release ([0-9.]+)", run(nvcc, "--version")).group(1)
         except FileNotFoundError:
             continue
     return None
+
+
+def version_of(dependency: dict, preset: str, python: str) -> str:
+    """The version that was compiled in here; "" for nothing."""
+    if "debian" in dependency:
+        return debian_version(dependency["debian"])
+    if "pypi" in dependency:
+        program = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+        return run(python, "-c", program, dependency["pypi"]).strip()
+    return cuda_version(preset) or ""
 
 
 def package(name: str, number: str, license_id: str, comment: str) -> dict:
@@ -125,19 +130,21 @@ def package(name: str, number: str, license_id: str, comment: str) -> dict:
             "copyrightText": "NOASSERTION", "comment": comment}
 
 
-def bill_of_materials(number: str) -> dict:
+def bill_of_materials(number: str, preset: str, python: str) -> dict:
+    """SPDX 2.3: what packaging/dependencies.json says is inside of a release's files."""
     commit = run("git", "rev-parse", "HEAD").strip()
     packages = [package("lanky", number, "BSD-3-Clause", f"commit {commit}")]
-    for name, debian, license_id, comment in MATERIALS:
-        packages.append(package(name, debian_version(debian), license_id, comment))
-    cuda = cuda_version()
-    if cuda is not None:
-        packages.append(package("CUDA-runtime", cuda, "NOASSERTION",
-                                "libcudart_static, under NVIDIA's EULA, in every file with CUDA code"))
+    for each in DEPENDENCIES:
+        if each["in"] and (found := version_of(each, preset, python)):
+            packages.append(package(each["name"], found, each["license"], f"{each['how']}: {', '.join(each['in'])}"))
+    terms = {"LicenseRef-public-domain": "Public domain, as the license file of XZ Utils 5.4 tells.",
+             "LicenseRef-NVIDIA-EULA": "NVIDIA's CUDA Toolkit license agreement: https://docs.nvidia.com/cuda/eula"}
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"lanky-{number}", "documentNamespace": f"https://spdx.org/spdxdocs/lanky-{number}-{commit}",
-            "creationInfo": {"created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "creationInfo": {"created": released().strftime("%Y-%m-%dT%H:%M:%SZ"),
                              "creators": [f"Tool: lanky-release-{number}"]},
+            "hasExtractedLicensingInfos": [{"licenseId": name, "name": name, "extractedText": text}
+                                           for name, text in terms.items()],
             "packages": packages,
             "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
                                "relatedSpdxElement": "SPDXRef-lanky"}] +
@@ -180,6 +187,7 @@ def main() -> int:
     pythons = [os.path.abspath(shutil.which(python) or python)
                for python in options.pythons or [sys.executable]]
     number = version()
+    os.environ.setdefault("SOURCE_DATE_EPOCH", run("git", "log", "-1", "--format=%ct").strip())
     missing = faults(number, options.preset)
     unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]
     for fault in [*missing, *unfit]:
@@ -190,14 +198,17 @@ def main() -> int:
     OUT.mkdir(parents=True)
     name = f"lanky-{number}"
     run("git", "archive", f"--prefix={name}/", "-o", OUT / f"{name}.tar", "HEAD")
-    run("xz", "-T0", OUT / f"{name}.tar")
+    run("xz", "-T1", OUT / f"{name}.tar")  # what several threads write depends on their number
     run("cpack", "--config", ROOT / "build" / options.preset / "CPackConfig.cmake", "-B", OUT / "debian")
     for built in (OUT / "debian").glob("*.deb"):
         built.rename(OUT / built.name)
     subprocess.run(["rm", "-rf", OUT / "debian"], check=True)
     make_python_packages(options.preset, pythons)
-    (OUT / f"{name}.spdx.json").write_text(json.dumps(bill_of_materials(number), indent=1) + "\n")
+    (OUT / f"{name}.spdx.json").write_text(json.dumps(bill_of_materials(number, options.preset, pythons[0]), indent=1) + "\n")
     files = sorted(path for path in OUT.iterdir() if path.is_file())
+    if bare := without_licenses(files):
+        print("\n".join(f"release: {fault}" for fault in bare), file=sys.stderr)
+        return 1
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (OUT / "SHA256SUMS").write_text("".join(sums))
     for path in files:

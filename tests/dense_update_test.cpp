@@ -174,7 +174,9 @@ void expect_exact_stream(const Stream& stream, const GemmShape& shape, double be
   DeviceMatrix<T> a(stream, dense.a);
   DeviceMatrix<T> b(stream, dense.b);
   DeviceMatrix<TOut> c(stream, dense.c);
-  plan.run(stream, dense.alpha, a.view(), b.view(), dense.beta, c.view());
+  using Scale = GemmAccumulator<T, TOut>;
+  plan.run(stream, static_cast<Scale>(dense.alpha), a.view(), b.view(), static_cast<Scale>(dense.beta),
+           c.view());
   dense.expect_exact(c.download());
 }
 

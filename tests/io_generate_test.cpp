@@ -29,8 +29,8 @@ std::int64_t longest_row(const Matrix& a) {
   return longest;
 }
 
-std::int64_t rows_of_length(const Matrix& a, std::int64_t least, std::int64_t most) {
-  std::int64_t count = 0;
+int rows_of_length(const Matrix& a, std::int64_t least, std::int64_t most) {
+  int count = 0;
   for (std::int64_t i = 0; i < a.rows; ++i)
     count += row_length(a, i) >= least && row_length(a, i) <= most;
   return count;

@@ -1,6 +1,7 @@
 // Numbers as text, whatever the locale.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 namespace lanky::report {
@@ -13,6 +14,9 @@ std::string significant(double value, int digits);
 std::string shortest(double value);
 /// Of a whole number, in groups of three from 10,000 on, thin spaces (U+2009) between them.
 std::string grouped(double value);
+inline std::string grouped(std::integral auto count) {
+  return grouped(static_cast<double>(count));
+}
 /// "12.3 MB"
 std::string byte_text(double bytes);
 /// "4.455 µs", "12.3 ms"

@@ -17,6 +17,16 @@ MatrixView<T> view(T* data, std::int64_t rows, std::int64_t cols, Op op, std::in
   return {data, rows, cols, ld, layout};
 }
 
+/// A factor of the cases, which are real.
+template <class Scale>
+Scale factor(double value) {
+  if constexpr (requires { typename Scale::value_type; }) {
+    return static_cast<typename Scale::value_type>(value);
+  } else {
+    return static_cast<Scale>(value);
+  }
+}
+
 template <class T, class TOut>
 LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tuning) {
   const GemmOptions options{.math = gemm.type.math, .tuning = tuning};
@@ -27,7 +37,7 @@ LankyGemm make(const Stream& stream, const GemmCall& gemm, const GemmTuning* tun
     const auto b = view(static_cast<const T*>(operands.b), s.k, s.n, s.op_b, s.ldb, s.layout);
     const auto c = view(static_cast<TOut*>(operands.c), s.m, s.n, Op::none, s.ldc, s.layout);
     using Scale = GemmAccumulator<T, TOut>;
-    plan->run(on, static_cast<Scale>(gemm.alpha), a, b, static_cast<Scale>(gemm.beta), c);
+    plan->run(on, factor<Scale>(gemm.alpha), a, b, factor<Scale>(gemm.beta), c);
   };
   return {run, plan->workspace_bytes(), plan->explain(), plan->info()};
 }

@@ -28,7 +28,7 @@ constexpr int kInnerBytes = 32 << 10;
 constexpr int kInnerDepthLeast = 4096;
 constexpr int kInnerDepthMost = 16384;
 /// k of a float sum before it joins the totals: 1e6 equal terms lose 5 digits in one chain.
-constexpr std::int64_t kPromote = 1024;
+constexpr int kPromote = 1024;
 /// The same for grams, which are to be no worse than pairwise summation. With u the unit roundoff
 /// and terms of variance 1, a chain of c and then one of s chains err by (c + s) / 2 u^2 / 3 for
 /// each term, pairwise summation of 2^20 by 21: 32 / 2 + 8 / 2 is 20.
@@ -270,7 +270,7 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
   if (gram) {
     blocking.promote = std::max(1, kGramPromote / parts / blocking.depth) * blocking.depth;
   } else if (floats && problem.k > kPromote) {
-    blocking.promote = std::max<int>(1, kPromote / parts / blocking.depth) * blocking.depth;
+    blocking.promote = std::max(1, kPromote / parts / blocking.depth) * blocking.depth;
   }
   const bool in_steps = blocking.form == Form::outer && blocking.a_in_place && !blocking.small;
   blocking.step = in_steps && !near && !few ? std::min(kStreams, blocking.depth) : blocking.depth;

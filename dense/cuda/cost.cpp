@@ -77,7 +77,7 @@ class Terms {
     constexpr double kPartLeast = 256;
     set_flops(padded(p_.m, kGranule), padded(p_.n, kGranule), padded(p_.k, kGranule));
     const auto k = static_cast<double>(p_.k);
-    const double tiles = 1.0 * ceil_div(p_.m, kTile) * ceil_div(p_.n, kTile);
+    const auto tiles = static_cast<double>(ceil_div(p_.m, kTile) * ceil_div(p_.n, kTile));
     const double places = machine_.multiprocessors;
     const double parts = std::clamp(std::floor(places / tiles), 1.0, std::ceil(k / kPartLeast));
     set_rounds(tiles * parts, places, std::ceil(k / parts / kGranule));
@@ -86,9 +86,9 @@ class Terms {
 
   CostTerms operator()(const TiledLaunch& launch) {
     const Tile tile = tile_for(launch.tile, types_.sum_bytes());
-    const double tiles =
-        1.0 * ceil_div(p_.m, std::int64_t{tile.m}) * ceil_div(p_.n, std::int64_t{tile.n});
-    set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), 1.0 * p_.k);
+    const auto tiles = static_cast<double>(ceil_div(p_.m, std::int64_t{tile.m}) *
+                                           ceil_div(p_.n, std::int64_t{tile.n}));
+    set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), static_cast<double>(p_.k));
     l2_bytes_ = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
     if (launch.split.count > 1) add_sums(static_cast<double>(launch.split.count));
     const int resident = machine_.threads_per_multiprocessor() / tile.threads();
@@ -122,7 +122,7 @@ class Terms {
   CostTerms operator()(const UpdateLaunch& launch) {
     by_tensor_f64_ = types_.wide() && multiplies_widened_floats(launch);
     const UpdateGranules of = granules(launch, p_, types_.in);
-    set_flops(1.0 * p_.m, padded(p_.n, of.columns), padded(p_.k, of.depth));
+    set_flops(static_cast<double>(p_.m), padded(p_.n, of.columns), padded(p_.k, of.depth));
     const std::int64_t tiles = ceil_div(p_.m, std::int64_t{launch.rows} * launch.passes);
     const std::int64_t row_blocks = launch.ring ? launch.ring->row_tiles : tiles;
     const double blocks = static_cast<double>(row_blocks * launch.column_blocks);
