@@ -26,8 +26,13 @@ if(NOT LANKY_CUDA STREQUAL "OFF")
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     # Equal sources, equal bits: nvcc names symbols after the folder of a source and by chance, and notes the names of its
-    # temporary files. Paths of objects are relative to the build and differ from source to source.
-    string(REPLACE "<FLAGS>" "<FLAGS> -objtemp -frandom-seed=<OBJECT> -Xcudafe --orig_src_path_name -Xcudafe <OBJECT>"
+    # temporary files. Paths of objects are relative to the build and differ from source to source. CUDA 12.4 knows no seed.
+    set(lanky_equal_bits "-objtemp -Xcudafe --orig_src_path_name -Xcudafe <OBJECT>")
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --help OUTPUT_VARIABLE lanky_nvcc_help)
+    if(lanky_nvcc_help MATCHES "-frandom-seed")
+      string(APPEND lanky_equal_bits " -frandom-seed=<OBJECT>")
+    endif()
+    string(REPLACE "<FLAGS>" "<FLAGS> ${lanky_equal_bits}"
       CMAKE_CUDA_COMPILE_WHOLE_COMPILATION "${CMAKE_CUDA_COMPILE_WHOLE_COMPILATION}")
     find_package(CUDAToolkit REQUIRED)
     set(LANKY_HAS_CUDA ON)
