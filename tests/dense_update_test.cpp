@@ -175,8 +175,8 @@ void expect_exact_stream(const Stream& stream, const GemmShape& shape, double be
   DeviceMatrix<T> b(stream, dense.b);
   DeviceMatrix<TOut> c(stream, dense.c);
   using Scale = GemmAccumulator<T, TOut>;
-  plan.run(stream, static_cast<Scale>(dense.alpha), a.view(), b.view(), static_cast<Scale>(dense.beta),
-           c.view());
+  plan.run(stream, static_cast<Scale>(dense.alpha), a.view(), b.view(),
+           static_cast<Scale>(dense.beta), c.view());
   dense.expect_exact(c.download());
 }
 

@@ -106,7 +106,9 @@ TEST(Machines, WithoutARowAreEstimated) {
     EXPECT_NEAR(machine.peak_f64 / row.peak_f64, 1, 0.05);
     EXPECT_NEAR(machine.peak_f32 / row.peak_f32, 1, 0.05);
     EXPECT_NEAR(machine.tensor_tf32 / row.tensor_tf32, 1, 0.15);
-    EXPECT_NEAR(static_cast<double>(machine.first_cache_bytes) / static_cast<double>(row.first_cache_bytes), 1, 0.01);
+    EXPECT_NEAR(
+        static_cast<double>(machine.first_cache_bytes) / static_cast<double>(row.first_cache_bytes),
+        1, 0.01);
   }
 }
 

@@ -112,7 +112,8 @@ CsrMatrix<T> diagonal(const std::vector<double>& values, std::int64_t m, std::in
   for (std::int64_t i = 0; i < m; ++i) {
     if (i < count) {
       csr.col_indices.push_back(static_cast<std::int32_t>(n - 1 - i));
-      csr.values.push_back(static_cast<lanky::solvers::RealOf<T>>(values[static_cast<std::size_t>((i * 7 + 3) % count)]));
+      csr.values.push_back(static_cast<lanky::solvers::RealOf<T>>(
+          values[static_cast<std::size_t>((i * 7 + 3) % count)]));
     }
     csr.row_offsets.push_back(static_cast<std::int64_t>(csr.values.size()));
   }

@@ -16,7 +16,8 @@ std::vector<double> small_factor(std::int64_t n, double condition, std::uint64_t
   const auto size = static_cast<std::size_t>(n);
   std::vector<double> s(size * size);
   for (std::size_t i = 0; i < size; ++i)
-    s[i + i * size] = n == 1 ? 1 : std::pow(condition, -static_cast<double>(i) / static_cast<double>(n - 1));
+    s[i + i * size] =
+        n == 1 ? 1 : std::pow(condition, -static_cast<double>(i) / static_cast<double>(n - 1));
   for (int reflection = 0; reflection < 2; ++reflection) {
     std::vector<double> v(size);
     double square = 0;
