@@ -33,7 +33,7 @@ if(NOT LANKY_CUDA STREQUAL "OFF")
       string(APPEND lanky_equal_bits " -frandom-seed=<OBJECT>")
     endif()
     string(REPLACE "<FLAGS>" "<FLAGS> ${lanky_equal_bits}"
-      CMAKE_CUDA_COMPILE_WHOLE_COMPILATION "${CMAKE_CUDA_COMPILE_WHOLE_COMPILATION}")
+      CMAKE_CUDA_COMPILE_OBJECT "${CMAKE_CUDA_COMPILE_OBJECT}")
     find_package(CUDAToolkit REQUIRED)
     set(LANKY_HAS_CUDA ON)
   elseif(LANKY_CUDA STREQUAL "ON")

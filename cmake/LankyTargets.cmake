@@ -36,7 +36,7 @@ function(lanky_compile_options target)
   if(lanky_hardening)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_hardening}>)
     # It works on optimized code alone, and says so elsewhere: a target with -O0 takes it back.
-    if(CMAKE_BUILD_TYPE MATCHES "Rel")
+    if(CMAKE_BUILD_TYPE MATCHES "Rel" AND NOT lanky_fortified)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>)
     endif()
   endif()

@@ -124,7 +124,7 @@ def build(each: Build, root: pathlib.Path, jobs: int) -> list[dict]:
     print(f"== {each.words}: {each.scope}", flush=True)
     begin = time.monotonic()
     commands = (["cmake", "-S", ".", "-B", folder, *options],
-                ["cmake", "--build", folder, "-j", jobs, "--target", *TARGETS[each.scope]])
+                ["cmake", "--build", folder, "-j", jobs, "--target", *TARGETS[each.scope], "--", "-k", "0"])
     command = " && ".join(shlex.join(map(str, words)) for words in commands)
     built = inside(root, command, {"PYTHONPATH": str(nanobind)} if nanobind else {})
     lines = [line(f"build with {each.words}, no network", sources(folder, each.scope), "sources", built.returncode != 0, begin)]

@@ -264,8 +264,9 @@ PetscErrorCode mult_in_place(BV v, Mat q, PetscInt s, PetscInt e, lanky::Op op) 
   PetscCall(gemms(&products));
   PetscCall(guarded([&] { result = products->scratch(*stream, leading(v) * n); }));
   PetscCall(update(v, vs, n, 1.0, op, small, 0.0, result, leading(v)));
+  const auto stride = static_cast<PetscInt>(leading(v));
   PetscCall(copy_columns(vs.on_device(), v->n, n, reinterpret_cast<const PetscScalar*>(result),
-                         leading(v), reinterpret_cast<PetscScalar*>(column(v, vs, s)), leading(v)));
+                         stride, reinterpret_cast<PetscScalar*>(column(v, vs, s)), stride));
   PetscCall(vs.close());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

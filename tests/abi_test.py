@@ -2,14 +2,17 @@
 """The binary interface of the shared library beside that of the last release (abi/lanky.abi.xz), by libabigail.
 
 abi_test.py LIBRARY           fails where a name, a signature or a public type changed or is gone; new names are welcome
+abi_test.py LIBRARY --json FILE  appends a line with the result, too
 abi_test.py LIBRARY --record  writes abi/lanky.abi.xz anew: with a release, or while its version is not released yet
 """
+import json
 import lzma
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BASELINE = ROOT / "abi" / "lanky.abi.xz"
@@ -52,7 +55,15 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as name:
             BASELINE.write_bytes(lzma.compress(interface_of(library, pathlib.Path(name)).encode()))
         return 0
-    return compare(library)
+    begin = time.monotonic()
+    status = compare(library)
+    if options[:1] == ["--json"]:
+        line = {"kind": "reliability", "part": "supply", "check": "abi", "device": "cpu",
+                "tried": lzma.decompress(BASELINE.read_bytes()).count(b"<elf-symbol "), "unit": "exported names", "failed": status,
+                "seconds": round(time.monotonic() - begin, 1)}
+        with open(options[1], "a") as file:
+            file.write(json.dumps(line) + "\n")
+    return status
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ function(lanky_petsc_tests folder)
   foreach(name ${programs})
     lanky_petsc_program(${folder} ${name} ${tests}/${name}.cpp)
     lanky_compile_options(petsc_test_${folder}_${name})
-    target_compile_options(petsc_test_${folder}_${name} PRIVATE -Wno-pedantic -U_FORTIFY_SOURCE)
+    target_compile_options(petsc_test_${folder}_${name} PRIVATE -Wno-pedantic)
   endforeach()
 
   # PETSc's own programs know nothing of lanky.

@@ -23,61 +23,58 @@ enum class Stay : std::uint8_t {
 
 namespace detail {
 
-template <Stay kStay>
-struct Caching {
-  static constexpr char kModifier[] = ".L1::no_allocate";
-};
-template <>
-struct Caching<Stay::normally> {
-  static constexpr char kModifier[] = "";
-};
-
-template <class Index>
-struct TypeOf {
-  static constexpr char kText[] = "u32";
-};
-template <>
-struct TypeOf<std::uint16_t> {
-  static constexpr char kText[] = "u16";
-};
-template <>
-struct TypeOf<std::uint8_t> {
-  static constexpr char kText[] = "u8";
-};
+// How long it stays, and the type, are a part of the text. As operands ("C") CUDA 12.4 does not
+// know them, 12.5 does.
+#define LANKY_LOAD_IF(modifier, exists, load, ...)                                              \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, " exists ", 0;\n@p ld.global.nc" modifier load \
+               "\n}" __VA_ARGS__)
+#define LANKY_LOAD_FOR_IF(exists, load, ...)                      \
+  if constexpr (kStay == Stay::briefly)                           \
+    LANKY_LOAD_IF(".L1::no_allocate", exists, load, __VA_ARGS__); \
+  else                                                            \
+    LANKY_LOAD_IF("", exists, load, __VA_ARGS__)
 
 // Bytes and halves arrive in a register of their own: in half of one they would wait for the rest.
 template <Stay kStay, class Index>
 __device__ void load_widened_if(std::uint32_t& wide, const Index* source, bool exists) {
   wide = 0;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.%4 %0, [%1];\n}"
-               : "+r"(wide)
-               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier),
-                 "C"(TypeOf<Index>::kText));
+  if constexpr (std::is_same_v<Index, std::uint8_t>) {
+    LANKY_LOAD_FOR_IF("%2", ".u8 %0, [%1];",
+                      : "+r"(wide)
+                      : "l"(source), "r"(static_cast<int>(exists)));
+  } else if constexpr (std::is_same_v<Index, std::uint16_t>) {
+    LANKY_LOAD_FOR_IF("%2", ".u16 %0, [%1];",
+                      : "+r"(wide)
+                      : "l"(source), "r"(static_cast<int>(exists)));
+  } else {
+    LANKY_LOAD_FOR_IF("%2", ".u32 %0, [%1];",
+                      : "+r"(wide)
+                      : "l"(source), "r"(static_cast<int>(exists)));
+  }
 }
 template <Stay kStay>
 __device__ void load_if(unsigned long long& word, const void* source, bool exists) {
   word = {};
-  asm volatile("{\n.reg .pred p;\nsetp.ne.s32 p, %2, 0;\n@p ld.global.nc%3.u64 %0, [%1];\n}"
-               : "+l"(word)
-               : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+  LANKY_LOAD_FOR_IF("%2", ".u64 %0, [%1];",
+                    : "+l"(word)
+                    : "l"(source), "r"(static_cast<int>(exists)));
 }
 template <Stay kStay>
 __device__ void load_if(uint2& word, const void* source, bool exists) {
   word = {};
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %3, 0;\n@p ld.global.nc%4.v2.u32 {%0, %1}, [%2];\n}"
-      : "+r"(word.x), "+r"(word.y)
-      : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+  LANKY_LOAD_FOR_IF("%3", ".v2.u32 {%0, %1}, [%2];",
+                    : "+r"(word.x), "+r"(word.y)
+                    : "l"(source), "r"(static_cast<int>(exists)));
 }
 template <Stay kStay>
 __device__ void load_if(uint4& word, const void* source, bool exists) {
   word = {};
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.s32 p, %5, 0;\n"
-      "@p ld.global.nc%6.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
-      : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w)
-      : "l"(source), "r"(static_cast<int>(exists)), "C"(Caching<kStay>::kModifier));
+  LANKY_LOAD_FOR_IF("%5", ".v4.u32 {%0, %1, %2, %3}, [%4];",
+                    : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w)
+                    : "l"(source), "r"(static_cast<int>(exists)));
 }
+#undef LANKY_LOAD_FOR_IF
+#undef LANKY_LOAD_IF
 
 template <Stay kStay, class Word>
 __device__ void load_if(Word& word, const void* source, bool exists) {

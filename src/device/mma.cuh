@@ -149,17 +149,6 @@ __device__ inline void mma_m16n8k16<__nv_bfloat16>(float (&c)[4], std::uint32_t 
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-namespace detail {
-template <bool kSigned>
-struct ByteType {
-  static constexpr char kText[] = "u8";
-};
-template <>
-struct ByteType<true> {
-  static constexpr char kText[] = "s8";
-};
-}  // namespace detail
-
 /// c[16,8] += a[16,32] b[32,8] of bytes, signed or not, with sums of int. What lane l = g * 4 + t
 /// holds, four bytes along k in a word:
 ///   a[16,32]: a[g][4t + ..], a[g + 8][4t + ..], a[g][4t + 16 + ..], a[g + 8][4t + 16 + ..]
@@ -168,12 +157,22 @@ struct ByteType<true> {
 template <bool kSignedA, bool kSignedB>
 __device__ void mma_m16n8k32(int (&c)[4], const std::uint32_t (&a)[4],
                              const std::uint32_t (&b)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.%10.%11.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]),
-        "C"(detail::ByteType<kSignedA>::kText), "C"(detail::ByteType<kSignedB>::kText));
+  // The types are a part of the text. As operands ("C") CUDA 12.4 does not know them, 12.5 does.
+#define LANKY_MMA(type_a, type_b)                                                     \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." type_a "." type_b             \
+               ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])                       \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+  if constexpr (kSignedA && kSignedB) {
+    LANKY_MMA("s8", "s8");
+  } else if constexpr (kSignedA) {
+    LANKY_MMA("s8", "u8");
+  } else if constexpr (kSignedB) {
+    LANKY_MMA("u8", "s8");
+  } else {
+    LANKY_MMA("u8", "u8");
+  }
+#undef LANKY_MMA
 }
 
 // m16n8k16 f64, about twice the rate of m8n8k4 on sm_90; eight of these before. Lane l = g * 4 + t
