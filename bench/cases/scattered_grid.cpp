@@ -112,8 +112,8 @@ ScatteredScale scale_of_gpus() {
 }
 
 ScatteredScale scale_of_cpus() {
-  static constexpr std::array kTypes = {GemmType::same(DType::f64), GemmType::same(DType::f32)};
-  return {kTypes, 1e4, 3e5, 1e8};
+  static constexpr std::array kCpuTypes = {GemmType::same(DType::f64), GemmType::same(DType::f32)};
+  return {kCpuTypes, 1e4, 3e5, 1e8};
 }
 
 std::vector<GemmCase> scattered_grid(std::uint64_t seed, std::size_t count,

@@ -80,7 +80,7 @@ double limit_of(const Json& line) {
 std::string kind_of(const Json& line) {
   const std::string contestant = line["contestant"].get<std::string>();
   if (contestant == "lanky") return "lanky";
-  return contestant == line["ladder"] ? "rung" : "vendor";
+  return contestant == line["ladder"].get<std::string>() ? "rung" : "vendor";
 }
 
 std::string text_at(double x, double y, const char* attributes, const std::string& text) {
