@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -611,7 +612,7 @@ struct HotColumnsExample {
     shape.wide_fill = 100;
   }
 
-  static constexpr std::int32_t kHot[] = {5, 140, 70'000};
+  static constexpr std::array<std::int32_t, 3> kHot = {5, 140, 70'000};
   CsrMatrix<T> a = EverySort<T>().a;
   Shape shape = EverySort<T>().shape;
 };

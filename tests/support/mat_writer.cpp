@@ -74,7 +74,7 @@ void MatWriter::problem(const char* name, std::size_t rows, std::size_t cols,
   const auto create = matio_function<decltype(Mat_VarCreate)>("Mat_VarCreate");
   const auto set =
       matio_function<decltype(Mat_VarSetStructFieldByName)>("Mat_VarSetStructFieldByName");
-  const std::array<const char*, 3> fields = {"title", "A", nullptr};
+  std::array<const char*, 2> fields = {"title", "A"};
   std::array<std::size_t, 2> one = {1, 1};
   std::array<std::size_t, 2> dims = {rows, cols};
   const auto entries = static_cast<std::uint32_t>(ir.size());
@@ -82,8 +82,8 @@ void MatWriter::problem(const char* name, std::size_t rows, std::size_t cols,
       entries, ir.data(),  entries, jc.data(), static_cast<std::uint32_t>(jc.size()),
       entries, real.data()};
   char title[] = "x";
-  matvar_t* problem = matio_function<decltype(Mat_VarCreateStruct2)>("Mat_VarCreateStruct2")(
-      name, 2, one.data(), fields.data());
+  matvar_t* problem = matio_function<decltype(Mat_VarCreateStruct)>("Mat_VarCreateStruct")(
+      name, 2, one.data(), fields.data(), 2);
   set(problem, "title", 0, create(nullptr, MAT_C_CHAR, MAT_T_UTF8, 2, one.data(), title, 0));
   set(problem, "A", 0,
       create(nullptr, MAT_C_SPARSE, MAT_T_DOUBLE, 2, dims.data(), &sparse, MAT_F_DONT_COPY_DATA));
