@@ -187,6 +187,7 @@ def main() -> int:
     pythons = [os.path.abspath(shutil.which(python) or python)
                for python in options.pythons or [sys.executable]]
     number = version()
+    os.umask(0o022)  # packages keep the rights that folders have here
     os.environ.setdefault("SOURCE_DATE_EPOCH", run("git", "log", "-1", "--format=%ct").strip())
     missing = faults(number, options.preset)
     unfit = [fault for python in pythons if (fault := missing_for_wheels(python))]

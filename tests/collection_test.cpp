@@ -210,8 +210,7 @@ TEST(CollectionFilter, EveryErrorNamesItsColumn) {
   };
   for (const auto& [filter, fragments] : cases) {
     SCOPED_TRACE(filter);
-    expect_error([&filter = filter] { Filter::parse(filter); }, ErrorCode::invalid_argument,
-                 fragments);
+    expect_error([&text = filter] { Filter::parse(text); }, ErrorCode::invalid_argument, fragments);
   }
 }
 
