@@ -114,8 +114,7 @@ inline constexpr DeedOfPeer kDeeds[] = {
        while (true)
          all.emplace_back(std::size_t{8} << 20, 'x');
      }},
-    {"leak",
-     [] { static_cast<std::vector<char>*>(new std::vector<char>(std::size_t{64} << 20, 'x')); }},
+    {"leak", [] { static_cast<void>(new std::vector<char>(std::size_t{64} << 20, 'x')); }},
     // Its parent's end.
     {"end-parent", [] { ::kill(getppid(), SIGTERM); }},
     {"interrupt-parent", [] { ::kill(getppid(), SIGINT); }},
