@@ -66,9 +66,10 @@ UpdateFunction<T, TOut> update_any_variant_of(const UpdateMma* shape) {
   (std::make_integer_sequence<int, std::size(kUpdateMma)>());
 }
 
-/// That of the row `shape`.
-template <class Function, const auto& kTable, bool kAdds, class T, class TOut>
-Function update_variant_of(const auto* shape) {
+/// That of the row `shape`. (CUDA 12.4 writes a parameter `const auto*` beside template parameters
+/// wrongly.)
+template <class Function, const auto& kTable, bool kAdds, class T, class TOut, class Row>
+Function update_variant_of(const Row* shape) {
   return [&]<int... kIndices>(std::integer_sequence<int, kIndices...> /*all*/) {
     const Function kernels[] = {update_variant<kTable, kIndices, kAdds, T, TOut>()...};
     return kernels[shape - kTable];
@@ -111,7 +112,7 @@ UpdateFunction<T, TOut> update_kernel(const UpdateLaunch& launch, const Problem&
     }
     return &update_staged_kernel<T, TOut>;
   } else {
-    const auto of = [adds]<const auto & kTable>(const auto* shape) {
+    const auto of = [adds]<const auto & kTable, class Row>(const Row* shape) {
       return adds ? update_variant_of<Function, kTable, true, T, TOut>(shape)
                   : update_variant_of<Function, kTable, false, T, TOut>(shape);
     };
