@@ -1,8 +1,9 @@
 """One kernel of each family with CUDA 12.4, the oldest toolkit that lanky is for.
 
 Usage: cuda12_test.py NVCC. The wheels of PyPI hold 12.4's headers, CUB and ptxas, but not its C++ front end: NVCC's
-own reads the sources with 12.4's headers, and 12.4's ptxas assembles what comes of it. Status 77, which ctest takes
-for skipped, where the wheels cannot be had.
+own reads the sources with 12.4's headers, and 12.4's ptxas assembles what comes of it. What 12.4's front end does not
+take is seen by `./dev compilers nvcc-12.4-20` alone, in a Debian that has all of it. Status 77, which ctest takes for
+skipped, where the wheels cannot be had.
 """
 
 import concurrent.futures
