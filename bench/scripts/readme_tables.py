@@ -7,7 +7,7 @@ A table stands between two markers and is replaced as a whole:
     <!-- end table -->
 
 KIND is python, python-host, python-steps, read, cpu-spmv, cpu-spmv-losses, cpu-spmm, cpu-sddmm, spmv-summary, spmv, spmv-paths, spmv-classes, spmv-break-even, spmv-targets, gemm, gemm-overview,
-gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, reliability:PART, one of solver_tables.py, petsc_tables.py or scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
+gemm-worst, gemm-sample, gemm-targets, gemm-grid:FAMILY, reliability:PART, one of solver_tables.py, bound_tables.py, petsc_tables.py or scaling_tables.py, unseen-spmv, unseen-gemm, spmm, spmm-paths, sddmm, or one of ladder_tables.py. FILE may be a pattern such as gemm_*.jsonl. The plots
 are those of plots.py, spmv_plots.py, spmm_plots.py, ladder_plots.py and scaling_plot.py. Without arguments all tables and plots are written anew;
 --check changes nothing and fails where a text differs from its files.
 """
@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import bound_tables
 import break_even
 import cpu_spmv
 import interleaved
@@ -332,6 +333,9 @@ def make_table(kind, name):
     if kind in solver_tables.TABLES:
         environments, lines = unseen.lines_of(name)
         return "\n" + solver_tables.TABLES[kind](lines) + solver_tables.source(environments, name, kind) + "\n"
+    if kind in bound_tables.TABLES:
+        environments, lines = unseen.lines_of(name)
+        return "\n" + bound_tables.TABLES[kind](lines) + bound_tables.source(environments, name) + "\n"
     if kind in scaling_tables.TABLES:
         return scaling_tables.table(kind, name)
     if kind in petsc_tables.TABLES:
@@ -349,7 +353,7 @@ def make_table(kind, name):
         return "\n" + make(lines) + ladder_source(environments, name, meaning) + "\n"
     kind, _, family = kind.partition(":")
     if kind not in SPMV_KINDS + GEMM_KINDS or (kind == "gemm-grid") != (family in FAMILIES):
-        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(solver_tables.TABLES)}, {', '.join(petsc_tables.TABLES)}, {', '.join(scaling_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
+        raise ResultsError(f"unknown table {kind}; use read, regret, {', '.join(python_tables.TABLES)}, {', '.join(solver_tables.TABLES)}, {', '.join(petsc_tables.TABLES)}, {', '.join(bound_tables.TABLES)}, {', '.join(scaling_tables.TABLES)}, {', '.join(COLUMNS)}, {', '.join(CPU_SPMV)}, {', '.join(unseen.TABLES)}, needed, {', '.join(INTERLEAVED)}, "
                            f"{', '.join(SPMV_KINDS + GEMM_KINDS[:-1])}, gemm-grid:FAMILY, {', '.join(ladder_tables.TABLES)}")
     subject = kind.partition("-")[0]
     environments, lines = read_lines(name)

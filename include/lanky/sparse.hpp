@@ -115,11 +115,11 @@ class LANKY_EXPORT SparsePlan {
 
   /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
-  /// X, whatever c, layouts and the other columns are: a plan by tensor cores multiplies several
-  /// columns on CUDA cores, as Engine::cuda_cores does. The one exception: products of 5 columns
-  /// (of halves, 9) or more by a plan whose second copy is for tensor cores, as explain() tells.
-  /// There column j has bits of its own, the same ones whatever c, layouts and the other columns
-  /// are, and in every run. A plan by Engine::cuda_cores has no such copy. Otherwise as run() of
+  /// X, whatever c, layouts and the other columns are, with two exceptions: a plan whose kernels of
+  /// one vector are tensor cores multiplies several on CUDA cores; and 5 columns (of halves, 9) or
+  /// more by a second copy for tensor cores, as explain() tells, have bits of their own. There,
+  /// too, a column has the same bits whatever c (2 or more; 5 or 9), layouts and the other columns
+  /// are, and in every run. A plan by Engine::cuda_cores has no exception. Otherwise as run() of
   /// vectors, in the same workspace. Throws Error: as that, invalid_argument (a leading dimension
   /// shorter than a row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or
   /// more).

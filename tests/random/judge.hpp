@@ -42,6 +42,8 @@ struct Bound {
   bool exact = false;            // integers: nothing is rounded but the result
   // Complex products of three real ones, as libraries form them: each part has errors of both.
   bool mixes_parts = false;
+  // Libraries round alpha times the sum to the type of the result before they add beta times it.
+  bool rounds_twice = false;
 };
 
 template <class TOut>
@@ -62,6 +64,7 @@ Bound bound_of(Math math, bool is_cuda, bool vendor = false) {
   }
   if (is_half(kDType<TOut>)) bound.result_roundoff = unit_roundoff(kDType<TOut>);
   bound.half_subnormal = kHalfSubnormal<TOut>;
+  bound.rounds_twice = is_cuda && vendor;
   if (kIsComplex<T>) bound.extra_terms = 4;
   if (kIsComplex<T> && is_cuda && vendor) {
     bound.sum_roundoff *= 3;
@@ -78,6 +81,7 @@ struct Reference {
   double low = 0;
   double magnitude = 0;
   double plain = 0;
+  double scaled = 0;       // alpha times the sum, where something is added to it
   std::int64_t terms = 0;  // real products in the sum
 };
 
@@ -141,6 +145,7 @@ class Sums {
     }
     const bool adds = kIsComplex<T> ? !beta_is_zero : beta != 0;
     if (adds) {
+      reference.scaled = total.value();
       total.add(beta, old);
       reference.magnitude += std::fabs(beta * old);
       double added = beta * old;
@@ -169,7 +174,8 @@ inline double allowed_error(const Bound& bound, const Reference& reference) {
   const double mu = static_cast<double>(reference.terms + bound.extra_terms) * bound.sum_roundoff;
   const double sum = (mu / (1 - mu) + bound.factor_error) * reference.magnitude;
   const double exact = std::fabs(reference.high + reference.low);
-  return sum + bound.result_roundoff * (exact + sum) + bound.half_subnormal;
+  const double before = bound.rounds_twice ? std::fabs(reference.scaled) + sum : 0;
+  return sum + bound.result_roundoff * (exact + before + sum) + bound.half_subnormal;
 }
 
 /// The error over what is allowed: right up to 1, Inf where there is nothing to compare. An
