@@ -26,7 +26,7 @@ def worst_errors(lines):
         for dtype in present:
             worst = max((line.get("worst", 0) for line in of.get(dtype, [])), default=None)
             long = max((line.get("worst_long", 0) for line in of.get(dtype, [])), default=None)
-            shares.append("" if worst is None else f"{worst:.2f} ({long:.2g})")
+            shares.append("" if worst is None else f"{worst:.2f}" + (f" ({long:.2g})" if long else ""))
         text += row([name, f"{tried:,}", *shares])
     return text
 
