@@ -266,21 +266,6 @@ EXECUTOR_TEST(Sddmm, ConjugatesYInEveryForm) {
   }
 }
 
-EXECUTOR_TEST(Sddmm, IsWithinTheBoundOnRandomPatterns) {
-  using T = typename TypeParam::Element;
-  const std::uint64_t seed = seed_or(6);
-  for (std::uint64_t round = 0; round < 30; ++round) {
-    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
-    Random random(seed + 1000 * round);
-    const auto a =
-        matrix_of<T>(random_lengths(random), random_int(random, 1, 200), random, uniform<T>);
-    auto problem = TestFixture::uniform_problem(a, random_int(random, 0, 80), random);
-    problem.beta = uniform<Accumulator<T>>(random);
-    TestFixture::expect_close_values(problem, TestFixture::run_once(device, problem));
-    if (TestFixture::HasFatalFailure()) return;
-  }
-}
-
 // Rows that no group of lanes, block or thread has alone, and many rows without entries.
 EXECUTOR_TEST(Sddmm, OfLongRowsAndManyEmptyOnes) {
   using T = typename TypeParam::Element;

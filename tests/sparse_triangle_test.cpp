@@ -66,32 +66,6 @@ EXECUTOR_TEST(SparseTriangle, RunHasTheBitsOfAllOfTheMatrix) {
   }
 }
 
-EXECUTOR_TEST(SparseTriangle, RandomTrianglesAreExact) {
-  using T = typename TypeParam::Element;
-  using TOut = typename TypeParam::Result;
-  const std::uint64_t seed = seed_or(2);
-  const Stream stream(device);
-  for (std::uint64_t round = 0; round < 200; ++round) {
-    SCOPED_TRACE(::testing::Message() << "LANKY_SEED=" << seed << ", round " << round);
-    Random random(seed + 1000 * round);
-    const bool lower = random() % 2 == 0;
-    const Symmetry symmetry = kSymmetries[random() % 3];
-    const Op op = std::array{Op::none, Op::trans, Op::conj_trans}[random() % 3];
-    auto a = triangle_of<T>(random_lengths(random), lower, random, small_integer<T>);
-    SparsePlan<T, TOut> plan(stream, a.view(), {.symmetry = symmetry, .op = op, .updates = true});
-    for (int values = 0; values < 2; ++values) {
-      const CsrMatrix<T> full = full_of(a, symmetry);
-      const CsrMatrix<T> multiplied =
-          op == Op::none ? full : transpose_of(full, op == Op::conj_trans);
-      const auto operands = TestFixture::operands_of(full, random, small_integer<T>);
-      expect_exact(multiplied, operands, run_plan(stream, plan, operands));
-      a.values = vector_of<T>(a.nnz(), random, small_integer<T>);
-      plan.update_values(a.values);
-    }
-    if (TestFixture::HasFatalFailure()) return;
-  }
-}
-
 // The diagonal is taken as it is, also of a skew-symmetric matrix.
 EXECUTOR_TEST(SparseTriangle, ShortRunOfTheSmallestAndOfDiagonals) {
   using T = typename TypeParam::Element;

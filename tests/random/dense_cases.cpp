@@ -242,6 +242,10 @@ class DenseCases : public PlanCases {
     const bool all = shape_.m * shape_.n <= most;
     const std::int64_t count = all ? shape_.m * shape_.n : most;
     worker_.tamper(verdict, c, after);
+    if (bound.mixes_parts && made.values == Values::special && verdict.tampered >= 0) {
+      verdict.tampered = -1;  // nothing is said of such parts
+      worker_.tampered_here = false;
+    }
     if (verdict.tampered >= 0) verdict.tampered %= count * (kIsComplex<T> ? 2 : 1);
     for (std::int64_t e = 0; e < count; ++e) {
       std::int64_t at = e;
