@@ -80,6 +80,8 @@ class PackedPlanMatrix final : public PlanMatrix<T, TOut> {
                            reinterpret_cast<T*>(memory + rows_of_x()), rows_pitch_});
   }
 
+  bool columns_are_vectors() const noexcept override { return choice_.path == Path::cuda; }
+
   void tell(PlanInfo& info) const override {
     info.choice = choice_;
     info.header = packed_.header;

@@ -38,6 +38,10 @@ class PlanMatrix {
   virtual void run_columns(const Stream& stream, const ColumnsOperands<T, TOut>& operands,
                            std::byte* memory, Arrivals arrivals) const = 0;
 
+  /// Whether a column of a matrix has the bits that run() gives it: not where kernels of one vector
+  /// are for tensor cores, those of several for CUDA cores.
+  virtual bool columns_are_vectors() const noexcept = 0;
+
   /// Sets what a plan tells of its matrix.
   virtual void tell(PlanInfo& info) const = 0;
 };

@@ -96,7 +96,8 @@ struct SparsePlan<T, TOut>::Impl {
     if (y.cols == 0) return;
     const sparse::Strides of_x = sparse::strides_of(x);
     const sparse::Strides of_y = sparse::strides_of(y);
-    if (y.cols == 1 && of_x.row == 1 && of_y.row == 1)
+    const bool contiguous = y.cols == 1 && of_x.row == 1 && of_y.row == 1;
+    if (contiguous && plan.matrix->columns_are_vectors())
       return plan.matrix->run(s, {x.data, y.data, alpha, beta}, memory, arrivals);
     plan.matrix->run_columns(s, {x.data, of_x, y.data, of_y, y.cols, alpha, beta}, memory,
                              arrivals);

@@ -62,6 +62,35 @@ EXECUTOR_TEST(SparseColumns, HaveTheBitsOfOneInEveryForm) {
   }
 }
 
+// Plans by tensor cores multiply matrices on CUDA cores, a single contiguous column as well.
+EXECUTOR_TEST(SparseColumns, ShortRunOfTensorCoresGivesBitsThatLayoutsDoNotChange) {
+  using T = typename TypeParam::Element;
+  Random random(seed_or(12));
+  const Stream stream(device);
+  const auto a = matrix_of<T>(boundary_lengths(), 60, random, uniform<T>);
+  const bool tf32 = kDType<T> == DType::f32;
+  const typename TestFixture::Plan plan(
+      stream, a.view(),
+      {.engine = kIsComplex<T> ? Engine::automatic : Engine::tensor_cores,
+       .math = tf32 ? Math::tf32 : Math::ieee});
+  const auto columns = TestFixture::uniform_columns(plan, 3, random);
+  const auto alpha = element<Accumulator<T>>(0.7);
+  const auto beta = element<Accumulator<T>>(-0.3);
+  const auto all =
+      TestFixture::run_form(stream, plan, columns, {3, Layout::row, Layout::row, 0}, alpha, beta);
+  std::vector<std::vector<typename TypeParam::Result>> expected(3);
+  for (std::int64_t j = 0; j < all.cols; ++j) {
+    for (std::int64_t i = 0; i < all.rows; ++i)
+      expected[j].push_back(all.at(i, j));
+  }
+  for (const Form& form : forms_of({1, 2, 3})) {
+    SCOPED_TRACE(text_of(form));
+    TestFixture::expect_bits(TestFixture::run_form(stream, plan, columns, form, alpha, beta),
+                             expected);
+    if (TestFixture::HasFatalFailure()) return;
+  }
+}
+
 EXECUTOR_TEST(SparseColumns, ShortRunHasTheBitsOfOneWithAnyAlphaAndBeta) {
   using T = typename TypeParam::Element;
   using Sum = Accumulator<T>;

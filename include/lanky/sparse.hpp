@@ -116,10 +116,10 @@ class LANKY_EXPORT SparsePlan {
   /// Y = A X: X [cols(), c] and Y [rows(), c] of any c >= 0, each by rows or by columns, with its
   /// own leading dimension. Column j of Y has the bits that run() of vectors gives for column j of
   /// X, whatever c, layouts and the other columns are, with two exceptions: a plan whose kernels of
-  /// one vector are tensor cores multiplies several on CUDA cores; and 5 columns (of halves, 9) or
-  /// more by a second copy for tensor cores, as explain() tells, have bits of their own. There,
-  /// too, a column has the same bits whatever c (2 or more; 5 or 9), layouts and the other columns
-  /// are, and in every run. A plan by Engine::cuda_cores has no exception. Otherwise as run() of
+  /// one vector are tensor cores multiplies matrices, of one column as of several, on CUDA cores;
+  /// and 5 columns (of halves, 9) or more by a second copy for tensor cores, as explain() tells,
+  /// have bits of their own. In both, bits of a column do not depend on c (from 5 or 9 on, in the
+  /// second), layouts and other columns. Engine::cuda_cores has no exception. Otherwise as run() of
   /// vectors, in the same workspace. Throws Error: as that, invalid_argument (a leading dimension
   /// shorter than a row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or
   /// more).

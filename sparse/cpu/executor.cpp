@@ -105,6 +105,8 @@ class ChunkPlanMatrix final : public PlanMatrix<T, TOut> {
         x_columns_ > 0 ? reinterpret_cast<T*>(memory + bytes_of_partials()) : nullptr, x_columns_);
   }
 
+  bool columns_are_vectors() const noexcept override { return true; }
+
   void tell(PlanInfo& info) const override {
     info.chunks = ChunkInfo{chunks_.header, chunk_kernels().isa, model_, tuning_, x_columns_};
   }

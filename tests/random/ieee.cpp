@@ -97,12 +97,13 @@ class SparseSituation {
       x.at(2 * p + 1, column) = testing::element<T>(products_[p].second);
     y.fill(testing::element<TOut>(terms_.old));
     const SparsePlan<T, TOut> plan(worker_.stream, a.view(), options);
-    const auto x_memory = Buffer<T>::from(worker_.stream, x.memory);
+    Arena& operands = worker_.arena(How{});
+    const std::size_t of_x = operands.add(x.memory);
     const auto after = worker_.run(
         How{}, 0, testing::element<Sum>(terms_.alpha), testing::element<Sum>(terms_.beta), y.memory,
         [&](const Stream& stream, Scalar<Sum> alpha, Scalar<Sum> beta, const Workspace*,
             TOut* result) {
-          const MatrixView<const T> from{x_memory.data(), x.rows, x.cols, x.ld, x.layout};
+          const MatrixView<const T> from{operands.data<T>(of_x), x.rows, x.cols, x.ld, x.layout};
           if (n == 0)
             return plan.run(stream, alpha, VectorView<const T>(from.data, x.rows), beta,
                             y.vector(result));
@@ -133,17 +134,18 @@ class SparseSituation {
       y.at(3, p) = testing::element<T>(products_[p].second);
     }
     const SddmmPlan<T, TOut> plan(worker_.stream, a.view(), {.expected_columns = expected_columns});
-    const auto x_memory = Buffer<T>::from(worker_.stream, x.memory);
-    const auto y_memory = Buffer<T>::from(worker_.stream, y.memory);
+    Arena& operands = worker_.arena(How{});
+    const std::size_t of_x = operands.add(x.memory);
+    const std::size_t of_y = operands.add(y.memory);
     const std::vector<TOut> before(a.values.size(), testing::element<TOut>(terms_.old));
     const auto after = worker_.run(
         How{}, 0, testing::element<Sum>(terms_.alpha), testing::element<Sum>(terms_.beta), before,
         [&](const Stream& stream, Scalar<Sum> alpha, Scalar<Sum> beta, const Workspace*,
             TOut* result) {
           plan.run(stream, alpha,
-                   MatrixView<const T>{x_memory.data(), x.rows, x.cols, x.ld, x.layout},
-                   MatrixView<const T>{y_memory.data(), y.rows, y.cols, y.ld, y.layout}, beta,
-                   VectorView<TOut>{result, a.nnz()});
+                   MatrixView<const T>{operands.data<T>(of_x), x.rows, x.cols, x.ld, x.layout},
+                   MatrixView<const T>{operands.data<T>(of_y), y.rows, y.cols, y.ld, y.layout},
+                   beta, VectorView<TOut>{result, a.nnz()});
         });
     return after[2 * 6 + 3];
   }
@@ -180,16 +182,17 @@ TOut multiply_dense(Worker& worker, const Terms& terms, GemmShape shape) {
   shape.ldb = b.ld;
   shape.ldc = c.ld;
   const GemmPlan<T, TOut> plan(worker.stream, shape);
-  const auto a_memory = Buffer<T>::from(worker.stream, a.memory);
-  const auto b_memory = Buffer<T>::from(worker.stream, b.memory);
+  Arena& operands = worker.arena(How{});
+  const std::size_t first = operands.add(a.memory);
+  const std::size_t second = operands.add(b.memory);
   const auto after = worker.run(
       How{}, 0, testing::element<Sum>(terms.alpha), testing::element<Sum>(terms.beta), c.memory,
       [&](const Stream& stream, Scalar<Sum> alpha, Scalar<Sum> beta, const Workspace*,
           TOut* result) {
         plan.run(stream, alpha,
-                 MatrixView<const T>{a_memory.data(), a.rows, a.cols, a.ld, a.layout},
-                 MatrixView<const T>{b_memory.data(), b.rows, b.cols, b.ld, b.layout}, beta,
-                 c.view(result));
+                 MatrixView<const T>{operands.data<T>(first), a.rows, a.cols, a.ld, a.layout},
+                 MatrixView<const T>{operands.data<T>(second), b.rows, b.cols, b.ld, b.layout},
+                 beta, c.view(result));
       });
   return after[c.index(row, column)];
 }

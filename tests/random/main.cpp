@@ -28,6 +28,7 @@ constexpr const char* kUsage =
     "  --json FILE    append the counts, a line for each check and type\n"
     "  --table FILE   of ieee: the table as Markdown; - is standard output\n"
     "  --check FILE   of ieee: such a file, of which nothing may differ\n"
+    "  --apart        each operand in memory of its own, for compute-sanitizer; slower\n"
     "  --tamper WHAT  make results wrong: bound, bit or padding; each must be noticed\n"
     "  --self-check   all three\n"
     "The status is 0 where every product was right (every wrong one noticed).\n";
@@ -160,6 +161,10 @@ Parsed parse(int argc, char** argv) {
     }
     if (name == "--self-check") {
       parsed.self_check = true;
+      continue;
+    }
+    if (name == "--apart") {
+      options.apart = true;
       continue;
     }
     if (++i == argc) usage(concat(name, " needs a value"));

@@ -23,6 +23,7 @@ struct Options {
   std::string table;                 // of kind ieee: a Markdown page, "-" for standard output
   std::string check;                 // of kind ieee: such a page, to be compared
   std::int64_t most_failures = 20;   // so many are told one by one, all are counted
+  bool apart = false;                // each operand in device memory of its own
   Tampering tampering = Tampering::none;
 };
 

@@ -108,20 +108,21 @@ class SampledCases : public PlanCases {
 
   std::vector<TOut> product(const Plan& plan, const Operand<T>& x, const Operand<T>& y,
                             const Operand<TOut>& result, Sum alpha, Sum beta, const How& how) {
-    const Stream& on = how.lent ? worker_.other : worker_.stream;
-    const auto x_memory = Buffer<T>::from(on, x.memory);
-    const auto y_memory = Buffer<T>::from(on, y.memory);
-    return worker_.run(
-        how, plan.workspace_bytes(), alpha, beta, result.memory,
-        [&](const Stream& stream, Scalar<Sum> first, Scalar<Sum> second, const Workspace* workspace,
-            TOut* values) {
-          const MatrixView<const T> from{x_memory.data() + x.offset, x.rows, x.cols, x.ld,
-                                         x.layout};
-          const MatrixView<const T> to{y_memory.data() + y.offset, y.rows, y.cols, y.ld, y.layout};
-          if (workspace == nullptr)
-            return plan.run(stream, first, from, to, second, result.vector(values));
-          plan.run(stream, first, from, to, second, result.vector(values), *workspace);
-        });
+    Arena& operands = worker_.arena(how);
+    const std::size_t of_x = operands.add(x.memory);
+    const std::size_t of_y = operands.add(y.memory);
+    return worker_.run(how, plan.workspace_bytes(), alpha, beta, result.memory,
+                       [&](const Stream& stream, Scalar<Sum> first, Scalar<Sum> second,
+                           const Workspace* workspace, TOut* values) {
+                         const MatrixView<const T> from{operands.data<T>(of_x) + x.offset, x.rows,
+                                                        x.cols, x.ld, x.layout};
+                         const MatrixView<const T> to{operands.data<T>(of_y) + y.offset, y.rows,
+                                                      y.cols, y.ld, y.layout};
+                         if (workspace == nullptr)
+                           return plan.run(stream, first, from, to, second, result.vector(values));
+                         plan.run(stream, first, from, to, second, result.vector(values),
+                                  *workspace);
+                       });
   }
 
   void judge_result(Values values, const Operand<T>& x, const Operand<T>& y,

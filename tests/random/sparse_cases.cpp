@@ -177,17 +177,18 @@ class SparseCases : public PlanCases {
 
   std::vector<TOut> product(const Plan& plan, const Case& made, const Operand<T>& x,
                             const Operand<TOut>& y, const How& how) {
-    const auto x_memory = Buffer<T>::from(how.lent ? worker_.other : worker_.stream, x.memory);
+    Arena& operands = worker_.arena(how);
+    const std::size_t of_x = operands.add(x.memory);
     return worker_.run(how, plan.workspace_bytes(), made.alpha, made.beta, y.memory,
                        [&](const Stream& stream, Scalar<Sum> alpha, Scalar<Sum> beta,
                            const Workspace* workspace, TOut* result) {
-                         const MatrixView<const T> from{x_memory.data() + x.offset, x.rows, x.cols,
-                                                        x.ld, x.layout};
+                         const MatrixView<const T> from{operands.data<T>(of_x) + x.offset, x.rows,
+                                                        x.cols, x.ld, x.layout};
                          if (made.vector) {
-                           const VectorView<const T> of_x(from.data, x.rows);
+                           const VectorView<const T> one(from.data, x.rows);
                            if (workspace == nullptr)
-                             return plan.run(stream, alpha, of_x, beta, y.vector(result));
-                           return plan.run(stream, alpha, of_x, beta, y.vector(result), *workspace);
+                             return plan.run(stream, alpha, one, beta, y.vector(result));
+                           return plan.run(stream, alpha, one, beta, y.vector(result), *workspace);
                          }
                          if (workspace == nullptr)
                            return plan.run(stream, alpha, from, beta, y.view(result));
@@ -253,10 +254,10 @@ class SparseCases : public PlanCases {
 
   /// Numbers of columns between which bits may differ: one vector by a plan whose kernels for one
   /// use tensor cores, and so many columns that tensor cores may multiply them.
-  int kernels_of(std::int64_t columns) const {
+  int kernels_of(bool vector, std::int64_t columns) const {
     const std::int64_t of_tiles = is_half(kDType<T>) ? 9 : 5;
     if (!worker_.is_cuda() || kIsComplex<T>) return 1;
-    if (columns == 1) return plan_->info().engine == Engine::tensor_cores ? 0 : 1;
+    if (vector && plan_->info().engine == Engine::tensor_cores) return 0;
     const bool may_have_tiles =
         options_.engine != Engine::cuda_cores && options_.expected_columns >= of_tiles;
     return may_have_tiles && columns >= of_tiles ? 2 : 1;
@@ -266,10 +267,11 @@ class SparseCases : public PlanCases {
   void try_fewer_columns(Random& random, const Case& made, const Operand<T>& x,
                          const Operand<TOut>& y, const std::vector<TOut>& after, const How& how) {
     const std::int64_t count = one_in(random, 2) ? 1 : random_int(random, 1, x.cols - 1);
-    if (kernels_of(count) != kernels_of(x.cols)) return;
+    const bool vector = count == 1 && one_in(random, 2);
+    if (kernels_of(vector, count) != kernels_of(false, x.cols)) return;
     const std::int64_t first = random_int(random, 0, x.cols - count);
     Case fewer = made;
-    fewer.vector = count == 1 && one_in(random, 2);
+    fewer.vector = vector;
     const Layout layout = fewer.vector ? Layout::col : x.layout;
     Operand<T> x2(x.rows, count, draw_place(random, layout), quiet_nan<T>());
     Operand<TOut> y2(y.rows, count, draw_place(random, layout), testing::element<TOut>(-77.0));

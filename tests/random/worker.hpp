@@ -10,12 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <lanky/lanky.hpp>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/text.hpp"
-#include "random/capture.hpp"
+#include "random/arena.hpp"
 #include "random/judge.hpp"
 #include "random/operand.hpp"
 #include "random/options.hpp"
@@ -80,7 +81,9 @@ class Worker {
       : common(the_common),
         options(the_common.options),
         stream(options.device),
-        other(options.device) {}
+        other(options.device),
+        arena_(stream, options.apart),
+        arena_of_other_(other, options.apart) {}
 
   bool is_cuda() const { return options.device.is_cuda(); }
   /// Whether a case is repeated alone: then it tells all about itself.
@@ -108,36 +111,44 @@ class Worker {
     return how;
   }
 
-  /// Runs `product(stream, alpha, beta, workspace)`, as `how` says, on a result that holds
-  /// `before`, and returns what it holds afterwards. `workspace` is null where none is lent.
+  /// For the operands of a product that is run so; empty.
+  Arena& arena(const How& how) {
+    Arena& made = how.lent ? arena_of_other_ : arena_;
+    made.clear();
+    return made;
+  }
+
+  /// Runs `product(stream, alpha, beta, workspace, result)`, as `how` says, on a result that holds
+  /// `before` and operands of arena(how), and returns what it holds afterwards. `workspace` is null
+  /// where none is lent.
   template <class Sum, class E, class Product>
   std::vector<E> run(const How& how, std::int64_t workspace_bytes, Sum alpha, Sum beta,
                      const std::vector<E>& before, const Product& product) {
     const Stream& on = how.lent ? other : stream;
-    auto result = Buffer<E>::from(on, before);
-    Buffer<std::byte> memory(on, how.lent ? workspace_bytes : 0);
-    Workspace workspace = memory;
-    Buffer<Sum> scalars(on, how.on_device ? 2 : 0);
-    if (how.on_device) scalars.copy_from(std::vector<Sum>{alpha, beta});
-    const auto first = how.on_device ? Scalar<Sum>::on_device(scalars.data()) : Scalar<Sum>(alpha);
-    const auto second =
-        how.on_device ? Scalar<Sum>::on_device(scalars.data() + 1) : Scalar<Sum>(beta);
+    Arena& operands = how.lent ? arena_of_other_ : arena_;
+    const std::size_t result = operands.add(before);
+    const std::size_t scalars = operands.add(std::vector<Sum>{alpha, beta});
+    operands.upload_all();
+    const auto* const on_device = operands.template data<Sum>(scalars);
+    const auto first = how.on_device ? Scalar<Sum>::on_device(on_device) : Scalar<Sum>(alpha);
+    const auto second = how.on_device ? Scalar<Sum>::on_device(on_device + 1) : Scalar<Sum>(beta);
+    const Workspace workspace = how.lent ? lend(workspace_bytes) : Workspace{};
+    E* const data = operands.template data<E>(result);
     omp_set_num_threads(how.threads);
-    const auto work = [&] {
-      product(on, first, second, how.lent ? &workspace : nullptr, result.data());
-    };
+    const auto work = [&] { product(on, first, second, how.lent ? &workspace : nullptr, data); };
+    std::vector<E> after(before.size());
     if (how.graph && is_cuda()) {
       const Captured captured(on, work);
       captured.launch(on);
-      result.copy_from(before);
+      upload(on, data, before.data(), before.size() * sizeof(E));
       captured.launch(on);
-      auto after = result.to_host();  // before the graph is destroyed
-      omp_set_num_threads(1);
-      return after;
+      download(on, after.data(), data, after.size() * sizeof(E));  // before the graph is gone
+    } else {
+      work();
+      download(on, after.data(), data, after.size() * sizeof(E));
     }
-    work();
     omp_set_num_threads(1);
-    return result.to_host();
+    return after;
   }
 
   /// Counts a check of the case at work, and tells its failure, if `fault` is any.
@@ -227,6 +238,18 @@ class Worker {
   bool noticed_here = false;
   std::atomic<std::int64_t> at_work{-1};  // the case, for whoever watches
   std::atomic<double> since{0};           // seconds of a steady clock
+
+ private:
+  /// Memory on the other stream, with whatever is left in it.
+  Workspace lend(std::int64_t bytes) {
+    if (!lent_ || lent_->size() < bytes || options.apart)
+      lent_ = std::make_unique<Buffer<std::byte>>(other, options.apart ? bytes : 2 * bytes);
+    return {lent_->data(), bytes};
+  }
+
+  Arena arena_;
+  Arena arena_of_other_;
+  std::unique_ptr<Buffer<std::byte>> lent_{};
 };
 
 /// "f64", or "f16:f32" where the result is of another type; tf32 and tf32x3 as types of their own.

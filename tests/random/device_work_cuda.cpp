@@ -1,19 +1,37 @@
-// By the CUDA runtime itself: lanky's public API has no graphs.
+// By the CUDA runtime itself.
 #include <cuda_runtime_api.h>
 
+#include <cstring>
 #include <lanky/error.hpp>
 #include <string>
 
-#include "random/capture.hpp"
+#include "random/device_work.hpp"
 
 namespace lanky::random_cases {
 
 namespace {
 void check(cudaError_t status) {
-  if (status != cudaSuccess)
-    throw Error(ErrorCode::device, std::string("a graph: ") + cudaGetErrorString(status));
+  if (status != cudaSuccess) throw Error(ErrorCode::device, cudaGetErrorString(status));
 }
 }  // namespace
+
+void upload(const Stream& stream, void* device, const void* host, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (!stream.device().is_cuda()) {
+    std::memcpy(device, host, bytes);
+  } else {
+    // Pageable memory has been read when the call returns.
+    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream.native()));
+  }
+}
+
+void download(const Stream& stream, void* host, const void* device, std::size_t bytes) {
+  if (bytes > 0 && !stream.device().is_cuda()) std::memcpy(host, device, bytes);
+  if (!stream.device().is_cuda()) return;
+  if (bytes > 0)
+    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream.native()));
+  check(cudaStreamSynchronize(stream.native()));
+}
 
 Captured::Captured(const Stream& stream, const std::function<void()>& work) {
   // Other threads may do what they like meanwhile.
