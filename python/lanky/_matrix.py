@@ -109,6 +109,8 @@ class SparseMatrix:
         return (self._product.plan or self._plan()) @ x
 
     def __rmatmul__(self, x: Any) -> Any:
+        if not hasattr(x, "shape"):
+            return NotImplemented  # a TypeError that names both types
         result = self.T @ (x if len(x.shape) == 1 else x.T)
         return result if len(result.shape) == 1 else result.T
 

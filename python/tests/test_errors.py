@@ -55,6 +55,12 @@ def test_bad_x(a, x, error, message):
         a.matvec(x)
 
 
+@pytest.mark.parametrize("x", [[1.0] * 4, None, "x", 2.0])
+def test_bad_x_on_the_left(a, x):
+    with pytest.raises(TypeError, match=f"'{type(x).__name__}' and 'SparseMatrix'"):
+        x @ a
+
+
 def test_conversions_that_messages_name(a):
     """Following the message works; nothing complex is cast to a real type."""
     x = np.ones(6, "complex128")
