@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <lanky/error.hpp>
+#include <limits>
 #include <numeric>
 
 #include "cli/quantity_text.hpp"
@@ -55,15 +56,17 @@ void append(Sizes& sizes, const std::vector<Entry>& entries, const fs::path& cac
   }
 }
 
+/// The largest number where they come to more, as sizes of a hostile server or index may.
 std::int64_t sum_of(const std::vector<std::int64_t>& bytes) {
-  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return std::accumulate(
+      bytes.begin(), bytes.end(), std::int64_t{0},
+      [](std::int64_t sum, std::int64_t next) { return sum > kMost - next ? kMost : sum + next; });
 }
 
 /// Drops the last ones until the rest fits.
 void shorten(Sizes& sizes, double most) {
-  std::int64_t sum = sum_of(sizes.bytes);
-  while (!sizes.bytes.empty() && static_cast<double>(sum) > most) {
-    sum -= sizes.bytes.back();
+  while (!sizes.bytes.empty() && static_cast<double>(sum_of(sizes.bytes)) > most) {
     sizes.bytes.pop_back();
     sizes.estimated.pop_back();
   }

@@ -101,12 +101,13 @@ class IndexParser {
   }
 
   /// `rest` is KIND[,ENTRIES]; a kind may hold commas.
-  static void set_kind(Entry& entry, std::string_view rest) {
+  void set_kind(Entry& entry, std::string_view rest) const {
     entry.entries = entry.nnz;
     const std::size_t comma = rest.rfind(',');
     if (comma != std::string_view::npos) {
       const auto entries = whole_number<std::int64_t>(trimmed(rest.substr(comma + 1)));
       if (entries) {
+        if (*entries < 0) fail(concat("entries ", *entries, " is negative"));
         entry.entries = *entries;
         rest = rest.substr(0, comma);
       }

@@ -22,6 +22,8 @@ constexpr double kMostOfAnEntry = 80;
 constexpr double kMostOfARow = 1024;
 // Whatever else: comments, and files that do not grow with the matrix.
 constexpr double kMostBeside = 1 << 26;
+// Which an index of nonsense may reach.
+constexpr double kMostOfAll = 1e18;
 
 std::int64_t content_length(const SmallRequest& request) {
   return judge(request.reply()) == Verdict::good ? request.reply().content_length : -1;
@@ -32,15 +34,14 @@ std::int64_t content_length(const SmallRequest& request) {
 std::int64_t estimated_bytes(const Entry& entry) {
   const double bytes = entry.binary ? kPatternBytes : entry.real ? kRealBytes : kComplexBytes;
   const bool triangle = entry.rows == entry.cols && entry.nsym == 1;
-  return static_cast<std::int64_t>(static_cast<double>(entry.entries) * bytes *
-                                   (triangle ? 0.5 : 1));
+  return static_cast<std::int64_t>(
+      std::min(static_cast<double>(entry.entries) * bytes * (triangle ? 0.5 : 1), kMostOfAll));
 }
 
 std::int64_t most_bytes(const Entry& entry) {
   const double bytes =
       kMostBeside + kMostOfAnEntry * static_cast<double>(std::max(entry.nnz, entry.entries)) +
       kMostOfARow * (static_cast<double>(entry.rows) + static_cast<double>(entry.cols));
-  constexpr double kMostOfAll = 1e18;  // which an index of nonsense may reach
   return static_cast<std::int64_t>(std::min(bytes, kMostOfAll));
 }
 

@@ -97,6 +97,10 @@ TEST(CollectionIndex, SaysWhichLineIsWrong) {
   expect("G,b,1,x,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "ncols \"x\"", "whole number"});
   expect("G,b,1,2,-3,1,0,0,0,0,0,kind", {"my.csv:4: ", "nnz -3 is negative"});
   expect("G,b,1,2,3,1,0,0,0,z,0,kind", {"my.csv:4: ", "psym \"z\""});
+  expect("G,b,1,2,3,1,0,0,0,0,0,kind,-4", {"my.csv:4: ", "entries -4 is negative"});
+  expect("G,..,1,2,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "name \"..\""});
+  expect("..,b,1,2,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "group \"..\""});
+  expect("/etc,b,1,2,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "group \"/etc\""});
   expect("G,../b,1,2,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "name \"../b\""});
   expect("G/..,b,1,2,3,1,0,0,0,0,0,kind", {"my.csv:4: ", "group \"G/..\""});
   expect("", {"my.csv:3: ", "ends after 1 matrices of 2"});
@@ -334,6 +338,26 @@ TEST(CollectionCache, HoldsAnArchiveAgainstItsRecord) {
   EXPECT_EQ(read->bytes, 6);
 }
 
+/// An index in the cache is checked each time it is read, whoever owns it or a link leads to.
+TEST(CollectionCache, AForgedIndexIsChecked) {
+  constexpr uid_t kNobody = 65534;
+  const TemporaryDirectory folder;
+  const auto path = index_path(folder.path());
+  create_directories(path.parent_path());
+  for (const char* line :
+       {"../../..,a,1,1,1,1,0,0,0,0,0,k", "G,../../../.bashrc,1,1,1,1,0,0,0,0,0,k",
+        "G,a/b,1,1,1,1,0,0,0,0,0,k", "G,.ssh,1,1,1,1,0,0,0,0,0,k", "G,a,-1,1,1,1,0,0,0,0,0,k",
+        "G,a,1,1,99999999999999999999,1,0,0,0,0,0,k", "G,a,1,1,1,1,0,0,0,0,0,k,-1"}) {
+    const auto forged = folder.file("forged.csv", std::string("1\ntoday\n") + line + "\n");
+    if (geteuid() == 0) {
+      EXPECT_EQ(chown(forged.c_str(), kNobody, kNobody), 0);
+    }
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(forged, path);
+    expect_error([&] { read_index(path); }, ErrorCode::parse, {"ssstats.csv:3: "});
+  }
+}
+
 TEST(CollectionCache, WeakETagsVouchForNoBytes) {
   const auto validator = [](const std::string& etag, const std::string& last_modified) {
     Origin origin;
@@ -456,6 +480,7 @@ TEST(CollectionSizes, TheMostIsAboveWhatAMatrixHasAndNeverOverflows) {
   Entry absurd;
   absurd.nnz = absurd.entries = absurd.rows = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(most_bytes(absurd), 1'000'000'000'000'000'000);
+  EXPECT_EQ(estimated_bytes(absurd), 1'000'000'000'000'000'000);
 }
 
 TEST(CollectionSizes, EstimatesByKindOfEntries) {
