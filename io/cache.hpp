@@ -41,8 +41,8 @@ template <class T>
 void write_stamped_cache(const std::filesystem::path& path, const CsrView<T>& matrix,
                          const SourceStamp& source);
 
-/// Writes a header with another stamp over that of a cache file, if it can be written. A reader
-/// that meets half of it refuses the file.
+/// Writes a header with another stamp over that of a cache file, if it can be written and is the
+/// user's own, under one name and no link. A reader that meets half of it refuses the file.
 void restamp_cache(const std::filesystem::path& path, CacheHeader header,
                    const SourceStamp& source);
 

@@ -1,6 +1,7 @@
 // The binary cache: what is written comes back to the bit, what is damaged, forged or stale never.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -333,6 +334,57 @@ TEST_F(CachedRead, NeverTrustsADamagedCopy) {
     std::ofstream(cache, std::ios::binary) << whole.substr(0, length);
     EXPECT_EQ(read(), 0.5) << length;
     EXPECT_EQ(content(cache).size(), whole.size()) << "it is made anew";
+  }
+}
+
+/// A copy with the right stamp and checksums, as another user may leave it in a shared folder.
+TEST_F(CachedRead, ChecksTheIndicesOfACopyThatAnotherUserForged) {
+  constexpr uid_t kNobody = 65534;
+  EXPECT_EQ(read(), 0.5);
+  const fs::path cache = caches().at(0);
+  io::SourceStamp settled = stamp();
+  settled.confirmed_ns += 3'000'000'000;
+  const auto plant_forged = [&](const std::vector<std::uint32_t>& offsets,
+                                const std::vector<std::int32_t>& cols) {
+    const fs::path forged = forge(
+        directory_, [&](io::CacheHeader& h) { h.source = settled; }, offsets, cols);
+    fs::rename(forged, cache);
+    if (geteuid() == 0) {
+      EXPECT_EQ(chown(cache.c_str(), kNobody, kNobody), 0);
+    }
+  };
+  plant_forged({0, 1}, {2});
+  EXPECT_EQ(read(), 1) << "the stamp is right: a sound copy is used";
+  for (const auto& [offsets, cols] :
+       std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::int32_t>>>{
+           {{0, 1}, {3}}, {{0, 1}, {-1}}, {{0, 2}, {0}}, {{1, 1}, {0}}, {{0, 2}, {1, 0}}}) {
+    plant_forged(offsets, cols);
+    EXPECT_EQ(read(), 0.5);
+  }
+}
+
+/// A link in a shared folder may lead to any file of the reader's.
+TEST_F(CachedRead, NeverWritesThroughALink) {
+  EXPECT_EQ(read(), 0.5);
+  const fs::path cache = caches().at(0);
+  const fs::path own = directory_.file("own.txt", "a file of the reader's");
+  fs::remove(cache);
+  fs::create_symlink(own, cache);
+  EXPECT_EQ(read(), 0.5);
+  EXPECT_EQ(content(own), "a file of the reader's");
+  EXPECT_FALSE(fs::is_symlink(cache)) << "a copy takes the place of the link";
+  // A sound copy whose times are not those of the file would get a new stamp.
+  io::SourceStamp touched = stamp();
+  touched.modified_ns -= 1;
+  const CsrMatrix<double> sound{1, 2, {0, 1}, {0}, {0.5}};
+  for (const bool hard : {false, true}) {
+    const fs::path elsewhere = directory_.path() / "elsewhere.lanky";
+    io::write_stamped_cache(elsewhere, sound.view(), touched);
+    const std::string before = content(elsewhere);
+    fs::remove(cache);
+    hard ? fs::create_hard_link(elsewhere, cache) : fs::create_symlink(elsewhere, cache);
+    EXPECT_EQ(read(), 0.5);
+    EXPECT_EQ(content(elsewhere), before) << hard;
   }
 }
 
