@@ -169,6 +169,35 @@ T draw_value(RowRandom& random, ValueKind kind) {
   }
 }
 
+void check_columns(const Pattern& pattern, const std::string& what) {
+  constexpr std::int64_t kMostColumns = std::numeric_limits<std::int32_t>::max();
+  if (pattern.cols <= kMostColumns) return;
+  throw Error(ErrorCode::unsupported, concat(what, ": has ", pattern.cols, " columns, but at most ",
+                                             kMostColumns, " are supported"));
+}
+
+/// From some rows at equal distances, and from fewer where these have many entries.
+std::int64_t estimate(const Spec& spec, const Pattern& pattern) {
+  constexpr std::int64_t kSample = 100;                    // rows
+  constexpr std::int64_t kEnough = std::int64_t{1} << 24;  // entries
+  const std::int64_t rows = std::min(kSample, pattern.rows);
+  std::vector<std::int32_t> columns;
+  std::int64_t entries = 0;
+  std::int64_t drawn = 0;
+  for (; drawn < rows && entries < kEnough; ++drawn) {
+    const std::int64_t row = pattern.rows / rows * drawn;
+    RowRandom random(spec.seed, row / pattern.rows_a_draw);
+    columns.clear();
+    pattern.draw_row(row, random, columns);
+    entries += std::ssize(columns);
+  }
+  if (drawn == 0) return 0;
+  const double share = static_cast<double>(pattern.rows) / static_cast<double>(drawn);
+  const double all = static_cast<double>(entries) * share;
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return all < static_cast<double>(kMost) ? std::llround(all) : kMost;
+}
+
 template <class T>
 CsrMatrix<T> fill(const Spec& spec, const Pattern& pattern, const std::string& what) {
   CsrMatrix<T> matrix;
@@ -206,29 +235,16 @@ CsrMatrix<T> generate(std::string_view text) {
   const Spec spec = SpecParser(text).parse();
   const std::string what = concat("generator \"", text, "\"");
   const Pattern pattern = spec.generator->make(spec.parameters);
-  constexpr std::int64_t kMostColumns = std::numeric_limits<std::int32_t>::max();
-  if (pattern.cols > kMostColumns) {
-    throw Error(ErrorCode::unsupported,
-                concat(what, ": has ", pattern.cols, " columns, but at most ", kMostColumns,
-                       " are supported"));
-  }
+  check_columns(pattern, what);
   return or_out_of_memory(what, [&] { return fill<T>(spec, pattern, what); });
 }
 
 std::int64_t estimated_entries(std::string_view text) {
-  constexpr std::int64_t kSample = 100;  // rows
   const Spec spec = SpecParser(text).parse();
+  const std::string what = concat("generator \"", text, "\"");
   const Pattern pattern = spec.generator->make(spec.parameters);
-  const std::int64_t rows = std::min(kSample, pattern.rows);
-  std::vector<std::int32_t> columns;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t row = pattern.rows / rows * i;
-    RowRandom random(spec.seed, row / pattern.rows_a_draw);
-    pattern.draw_row(row, random, columns);  // appends
-  }
-  if (rows == 0) return 0;
-  const double share = static_cast<double>(pattern.rows) / static_cast<double>(rows);
-  return std::llround(static_cast<double>(columns.size()) * share);
+  check_columns(pattern, what);
+  return or_out_of_memory(what, [&] { return estimate(spec, pattern); });
 }
 
 std::string generator_help() {

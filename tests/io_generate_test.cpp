@@ -8,9 +8,12 @@
 #include <functional>
 #include <lanky/error.hpp>
 #include <lanky/io.hpp>
+#include <limits>
 #include <ostream>
 #include <set>
 #include <sstream>
+
+#include "support/expect_error.hpp"
 
 namespace lanky {
 namespace {
@@ -378,6 +381,15 @@ TEST(Generate, RefusesWhatItCannotMake) {
       EXPECT_NE(std::string(error.what()).find(c.fragment), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(Generate, EstimatesOfAbsurdSpecsAreRefusedOrEnd) {
+  for (const char* spec : {"dense:12147483647", "huge:5491082748:4", "uniform:3000000000"})
+    expect_error([&] { io::estimated_entries(spec); }, ErrorCode::unsupported, {"columns"});
+  EXPECT_EQ(io::estimated_entries("dense:1099511627776,cols=20000000"),
+            std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(io::estimated_entries("dense:1000,cols=300000"), 300'000'000);
+  EXPECT_EQ(io::estimated_entries("dense:0"), 0);
 }
 
 TEST(Generate, HelpHasOneLineEach) {
