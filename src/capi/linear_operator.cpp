@@ -52,7 +52,18 @@ std::string extents(std::int64_t rows, std::int64_t cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
 
-/// What solvers see to before they apply an operator.
+void check_memory(const lanky_matrix_view& view, const char* name) {
+  if (view.data == nullptr && view.rows > 0) {
+    throw Error(ErrorCode::invalid_argument, std::string("data of ") + name + " is NULL");
+  }
+  if (view.ld < view.cols) {
+    throw Error(ErrorCode::size_mismatch, std::string("ld of ") + name + " is " +
+                                              std::to_string(view.ld) + ", less than its " +
+                                              std::to_string(view.cols) + " columns");
+  }
+}
+
+/// What solvers see to before they apply an operator, whose function checks nothing.
 void check_product(std::int64_t rows, std::int64_t cols, const lanky_matrix_view& x,
                    const lanky_matrix_view& y) {
   if (x.rows != cols || y.rows != rows || x.cols != y.cols || x.cols < 1) {
@@ -63,6 +74,8 @@ void check_product(std::int64_t rows, std::int64_t cols, const lanky_matrix_view
   if (x.layout != LANKY_LAYOUT_ROW || y.layout != LANKY_LAYOUT_ROW) {
     throw Error(ErrorCode::invalid_argument, "operators take x and y by rows alone");
   }
+  check_memory(x, "x");
+  check_memory(y, "y");
 }
 
 lanky_status apply_operator(const lanky_linear_operator* op, const lanky_stream* stream,

@@ -203,6 +203,15 @@ static void test_operators(const lanky_stream* stream, lanky_dtype type) {
   bad = y_view;
   bad.layout = LANKY_LAYOUT_COL;
   FAILS(lanky_linear_operator_apply(op, stream, &x_view, &bad), LANKY_INVALID_ARGUMENT, "by rows");
+  /* Functions of callers, which check nothing, never see these. */
+  bad = y_view;
+  bad.data = NULL;
+  FAILS(lanky_linear_operator_apply(op, stream, &x_view, &bad), LANKY_INVALID_ARGUMENT,
+        "data of y is NULL");
+  bad = x_view;
+  bad.ld = kWanted - 1;
+  FAILS(lanky_linear_operator_apply(op, stream, &bad, &y_view), LANKY_SIZE_MISMATCH,
+        "ld of x is 2");
   FAILS(lanky_linear_operator_apply(NULL, stream, &x_view, &y_view), LANKY_INVALID_ARGUMENT,
         "op is NULL");
   FAILS(lanky_linear_operator_apply(op, NULL, &x_view, &y_view), LANKY_INVALID_ARGUMENT,
