@@ -20,15 +20,15 @@ void run_pass(std::int64_t rows, std::int64_t cols, const Pass& pass, double* su
   std::vector<double> partials(static_cast<std::size_t>(sums == nullptr ? 0 : chunks * cols));
 #pragma omp parallel for schedule(static) if (rows * cols > 32768)
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    std::vector<double> own(static_cast<std::size_t>(cols));
+    double* const own = sums == nullptr ? nullptr : partials.data() + chunk * cols;
     const std::int64_t end = std::min(rows, (chunk + 1) * kChunk);
     for (std::int64_t i = chunk * kChunk; i < end; ++i) {
       for (std::int64_t c = 0; c < cols; ++c) {
         const int column = static_cast<int>(c);
-        own[static_cast<std::size_t>(c)] += pass.apply(pass.load(i, column), i, column);
+        const double term = pass.apply(pass.load(i, column), i, column);
+        if (own != nullptr) own[c] += term;
       }
     }
-    if (sums != nullptr) std::copy(own.begin(), own.end(), partials.begin() + chunk * cols);
   }
   if (sums == nullptr) return;
   std::fill_n(sums, cols / parts, 0.0);

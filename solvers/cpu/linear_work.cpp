@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <utility>
 #include <vector>
 
 #include "solvers/block_work.hpp"
@@ -59,10 +60,16 @@ class CpuLinearWork : public LinearWork<T> {
   }
 
   template <class Pass>
+  using Columns = std::vector<decltype(std::declval<const Pass&>().column(0))>;
+
+  template <class Pass>
   void pass(const Pass& work) {
+    Columns<Pass> columns;  // made here: memory that is short ends no parallel region
+    for (std::int64_t j = 0; j < columns_; ++j)
+      columns.push_back(work.column(static_cast<int>(j)));
 #pragma omp parallel for schedule(static) if (rows_ * columns_ > 32768)
     for (std::int64_t chunk = 0; chunk < chunks(); ++chunk)
-      pass_chunk(work, chunk);
+      pass_chunk(work, columns, chunk);
     for (std::int64_t j = 0; j < columns_; ++j) {
       double sums[kMostSums] = {};
       for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {
@@ -74,23 +81,24 @@ class CpuLinearWork : public LinearWork<T> {
   }
 
   template <class Pass>
-  void pass_chunk(const Pass& work, std::int64_t chunk) {
+  void pass_chunk(const Pass& work, const Columns<Pass>& columns, std::int64_t chunk) {
     const std::int64_t begin = chunk * kChunkRows;
     const std::int64_t end = std::min(rows_, begin + kChunkRows);
     double* const sums = partials_.data() + chunk * columns_ * kMostSums;
     std::fill_n(sums, columns_ * kMostSums, 0.0);
     if (columns_ <= kFewColumns) {
-      pass_by_columns(work, begin, end, sums);
+      pass_by_columns(work, columns, begin, end, sums);
     } else {
-      pass_by_rows(work, begin, end, sums);
+      pass_by_rows(work, columns, begin, end, sums);
     }
   }
 
   /// Sums stay in registers.
   template <class Pass>
-  void pass_by_columns(const Pass& work, std::int64_t begin, std::int64_t end, double* sums) {
+  void pass_by_columns(const Pass& work, const Columns<Pass>& columns, std::int64_t begin,
+                       std::int64_t end, double* sums) {
     for (std::int64_t j = 0; j < columns_; ++j) {
-      const auto column = work.column(static_cast<int>(j));
+      const auto column = columns[static_cast<std::size_t>(j)];
       if (!column.active) continue;
       double own[kMostSums] = {};
       for (std::int64_t i = begin; i < end; ++i)
@@ -101,10 +109,8 @@ class CpuLinearWork : public LinearWork<T> {
 
   /// Columns of a row share the lines of memory. A column is summed in the same order.
   template <class Pass>
-  void pass_by_rows(const Pass& work, std::int64_t begin, std::int64_t end, double* sums) {
-    std::vector<decltype(work.column(0))> columns;
-    for (std::int64_t j = 0; j < columns_; ++j)
-      columns.push_back(work.column(static_cast<int>(j)));
+  void pass_by_rows(const Pass& work, const Columns<Pass>& columns, std::int64_t begin,
+                    std::int64_t end, double* sums) {
     for (std::int64_t i = begin; i < end; ++i) {
       for (std::int64_t j = 0; j < columns_; ++j) {
         const auto& column = columns[static_cast<std::size_t>(j)];
