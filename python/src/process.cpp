@@ -1,8 +1,7 @@
-// What a fork leaves behind: CUDA does not survive one, and OpenMP's threads are not there.
+// What a fork leaves behind: CUDA does not survive one. (The library gives OpenMP's threads up.)
 #include "process.hpp"
 
 #include <nanobind/nanobind.h>
-#include <omp.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -15,12 +14,6 @@ namespace {
 std::atomic<bool> cuda_began{false};
 std::atomic<bool> cuda_lost{false};
 
-/// The forking thread gives its team of threads up, and child and parent make new ones when they
-/// need them: the child would wait for ever for the threads of the parent.
-void before_fork() {
-  omp_pause_resource_all(omp_pause_hard);
-}
-
 void in_child() {
   if (cuda_began.load()) cuda_lost.store(true);
 }
@@ -28,7 +21,7 @@ void in_child() {
 }  // namespace
 
 void watch_forks() {
-  pthread_atfork(before_fork, nullptr, in_child);
+  pthread_atfork(nullptr, nullptr, in_child);
 }
 
 void begin_cuda() {

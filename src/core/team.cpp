@@ -1,6 +1,7 @@
 #include "core/team.hpp"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,16 @@
 namespace lanky {
 
 namespace {
+
+/// A thread that forks gives its team up, and child and parent make new ones when they need them:
+/// the child would wait for ever for the threads of the parent.
+void give_up_team() {
+  const int threads = omp_get_max_threads();
+  omp_pause_resource_all(omp_pause_hard);
+  omp_set_num_threads(threads);  // which went with the team
+}
+
+[[maybe_unused]] const int watched_forks = pthread_atfork(give_up_team, nullptr, nullptr);
 
 double now_us() {
   using Microseconds = std::chrono::duration<double, std::micro>;
