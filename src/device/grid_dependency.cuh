@@ -10,6 +10,7 @@
 #include "core/cuda_check.hpp"
 #include "core/machine.hpp"
 #include "device/code.cuh"
+#include "device/delay.cuh"
 #include "device/launch.cuh"
 
 namespace lanky::device {
@@ -17,12 +18,16 @@ namespace lanky::device {
 /// Until the kernels ahead have ended and their writes are visible. Before it, a kernel may touch
 /// no memory that another one writes or reads.
 __device__ inline void wait_for_kernel_ahead() {
+  delay();
   if constexpr (kDependentLaunches) asm volatile("griddepcontrol.wait;" ::: "memory");
+  delay();
 }
 
 /// The next kernel may start as soon as each block has said so (or has ended).
 __device__ inline void let_next_kernel_start() {
+  delay();
   if constexpr (kDependentLaunches) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  delay();
 }
 
 /// What a kernel has in registers before it waits for the kernel ahead, by all lanes of a warp.
