@@ -203,7 +203,8 @@ struct GemmPlan<T, TOut>::Impl {
 template <class T, class TOut>
 GemmPlan<T, TOut>::GemmPlan(const Stream& stream, const GemmShape& shape,
                             const GemmOptions& options)
-    : impl_(std::make_unique<Impl>(stream, shape, options)) {}
+    : impl_((refuse_capture(stream, "a plan's constructor"),
+             std::make_unique<Impl>(stream, shape, options))) {}
 template <class T, class TOut>
 GemmPlan<T, TOut>::GemmPlan(GemmPlan&&) noexcept = default;
 template <class T, class TOut>

@@ -149,7 +149,8 @@ void CholeskyQr<T>::Impl::run(MatrixView<const T> a, MatrixView<T> q, MatrixView
 template <class T>
 CholeskyQr<T>::CholeskyQr(const Stream& stream, std::int64_t m, std::int64_t n,
                           const CholeskyQrOptions& options)
-    : impl_(std::make_unique<Impl>(stream, m, n, options)) {}
+    : impl_((refuse_capture(stream, "a plan's constructor"),
+             std::make_unique<Impl>(stream, m, n, options))) {}
 template <class T>
 CholeskyQr<T>::CholeskyQr(CholeskyQr&&) noexcept = default;
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "core/arguments.hpp"
 #include "core/plan_types.hpp"
+#include "core/text.hpp"
 #include "sparse/errors.hpp"
 #include "sparse/load_pattern.hpp"
 
@@ -49,6 +50,8 @@ LoadedArray<T>::LoadedArray(const Stream& stream, const T* data, std::int64_t co
   // Complex elements are loaded whole, to whose size a caller's pointer need not be aligned.
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0;
   if (remote && aligned) return;
+  refuse_capture(stream,
+                 concat("the copy of ", what, " from ", remote ? "an odd address" : "host memory"));
   copy_ = Buffer<T>(stream, count);
   copy_.copy_from({data, static_cast<std::size_t>(count)});
   data_ = copy_.data();

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/arguments.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/errors.hpp"
@@ -83,6 +84,7 @@ std::unique_ptr<const Backend<T, TOut>> make_backend(const Stream& stream) {
 
 template <class T, class TOut>
 Plan<T, TOut> build_plan(const Stream& stream, const CsrView<T>& a, const SparseOptions& options) {
+  refuse_capture(stream, "a plan's constructor");
   const PathChoice choice = choose_path(options, kDType<T>, stream.device().kind());
   check_arrangeable(extents_of(a), options);
   if (options.expected_columns < 1) {

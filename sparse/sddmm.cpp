@@ -27,6 +27,7 @@ struct SddmmPlan<T, TOut>::Impl {
   static std::unique_ptr<const sparse::Sampler<T, TOut>> make(const Stream& stream,
                                                               const CsrView<T>& a,
                                                               const SddmmOptions& options) {
+    refuse_capture(stream, "a plan's constructor");
     if (options.expected_columns < 0) {
       throw Error(ErrorCode::invalid_argument,
                   concat("a plan for ", options.expected_columns, " columns; at least 0"));

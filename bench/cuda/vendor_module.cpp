@@ -18,6 +18,13 @@
 #include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
 
+/// Without what the library's own knows of its launches, which this module has no part in.
+void lanky::throw_cuda(cudaError_t status, const char* what) {
+  cudaGetLastError();
+  throw Error(status == cudaErrorMemoryAllocation ? ErrorCode::out_of_memory : ErrorCode::device,
+              concat(what, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ")"));
+}
+
 namespace lanky::bench {
 
 namespace {

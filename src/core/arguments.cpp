@@ -4,6 +4,7 @@
 #include <atomic>
 #include <lanky/error.hpp>
 
+#include "core/forked.hpp"
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
@@ -63,6 +64,7 @@ void check_on_device(const void* pointer, std::int64_t count, Device device,
     throw Error(ErrorCode::wrong_memory, concat(what, " is in the memory of cuda:", side.device,
                                                 ", but the stream computes on the cpu"));
   }
+  if (!side.known) return;  // the launch will tell why
   if (!side.on_device) {
     throw Error(ErrorCode::wrong_memory,
                 concat(what, " is in host memory, but the stream computes on ", device.name(),
@@ -76,6 +78,7 @@ void check_on_device(const void* pointer, std::int64_t count, Device device,
 }
 
 void check_same_device(Device plan, Device stream) {
+  if (plan.is_cuda()) runtime::check_not_forked();
   if (plan == stream) return;
   throw Error(ErrorCode::wrong_memory, concat("the plan was made for ", plan.name(),
                                               ", but the stream is of ", stream.name()));
@@ -94,6 +97,13 @@ void check_math(Math math, DType dtype) {
   throw Error(ErrorCode::unsupported,
               concat("Math::", to_string(math), " is for products of f32, not of ",
                      to_string(dtype), "; use Math::ieee"));
+}
+
+void refuse_capture(const Stream& stream, std::string_view what) {
+  if (!stream.is_capturing()) return;
+  throw Error(ErrorCode::invalid_argument,
+              concat("the stream is captured for a CUDA graph; ", what,
+                     " waits for its work, and is for before the capture or after it"));
 }
 
 bool only_on_device(const void* pointer) {

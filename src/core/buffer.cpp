@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "core/arguments.hpp"
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
@@ -130,6 +131,7 @@ void Allocation::copy_from_host(const void* source, std::size_t bytes) {
   check_fits(bytes, bytes_);
   if (bytes == 0) return;
   if (stream_.device().is_cuda()) {
+    refuse_capture(stream_, "a copy from host memory");
     runtime::copy(data_, source, bytes, stream_.native(), stream_.device().index());
     stream_.synchronize();  // pinned sources are read after the call returns otherwise
   } else {
@@ -141,6 +143,7 @@ void Allocation::copy_to_host(void* target, std::size_t bytes) const {
   check_fits(bytes, bytes_);
   if (bytes == 0) return;
   if (stream_.device().is_cuda()) {
+    refuse_capture(stream_, "a copy to host memory");
     runtime::copy(target, data_, bytes, stream_.native(), stream_.device().index());
     stream_.synchronize();
   } else {

@@ -41,7 +41,9 @@ struct Words {
   }
   Words(const Words&) = delete;
   Words& operator=(const Words&) = delete;
-  ~Words() { cudaFreeAsync(data, stream); }
+  ~Words() {
+    if (cudaFreeAsync(data, stream) != cudaSuccess) cudaGetLastError();
+  }
 
   CUstream_st* stream;
   void* data = nullptr;

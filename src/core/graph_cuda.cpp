@@ -1,7 +1,9 @@
 #include <exception>
 
 #include "core/cuda_check.hpp"
+#include "core/forked.hpp"
 #include "core/graph.hpp"
+#include "core/launches.hpp"
 
 namespace lanky::runtime {
 
@@ -29,7 +31,8 @@ cudaGraph_t capture(const Stream& stream, const std::function<void()>& work) {
 }
 
 void destroy(cudaGraphExec_t executable) {
-  cudaGraphExecDestroy(executable);
+  if (is_forked()) return;
+  if (cudaGraphExecDestroy(executable) != cudaSuccess) cudaGetLastError();
 }
 
 }  // namespace
@@ -46,6 +49,7 @@ Graph::Graph(const Stream& stream, const std::function<void()>& work)
 }
 
 void Graph::launch(const Stream& stream) const {
+  note_launch(stream.native());
   check_cuda(cudaGraphLaunch(executable_.get(), stream.native()), "cudaGraphLaunch");
 }
 

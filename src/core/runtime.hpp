@@ -24,6 +24,7 @@ struct PointerSide {
   bool on_host = true;     // the CPU can read it
   bool on_device = false;  // some GPU can read it
   int device = -1;         // the GPU that owns it; -1 where any can read it
+  bool known = true;       // false where CUDA tells nothing any more (a lost context)
 };
 
 const DeviceCount& device_count() noexcept;

@@ -1,6 +1,7 @@
 // The GPU runtime of a build without CUDA: there is no device.
 #include <lanky/error.hpp>
 
+#include "core/forked.hpp"
 #include "core/graph.hpp"
 #include "core/pinned.hpp"
 #include "core/runtime.hpp"
@@ -17,6 +18,7 @@ const DeviceCount& device_count() noexcept {
   static const DeviceCount count{0, "built without CUDA"};
   return count;
 }
+void check_not_forked() {}
 DeviceProperties properties(int /*device*/) {
   absent();
 }

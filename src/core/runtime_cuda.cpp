@@ -1,35 +1,142 @@
 // The GPU runtime on CUDA. Memory comes from the device's default pool, in stream order.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <lanky/error.hpp>
 #include <map>
 #include <mutex>
+#include <new>
+#include <vector>
 
 #include "core/code_fault.hpp"
 #include "core/cuda_check.hpp"
+#include "core/forked.hpp"
+#include "core/launches.hpp"
 #include "core/runtime.hpp"
 
 namespace lanky::runtime {
 
-const DeviceCount& device_count() noexcept {
-  static const DeviceCount count = [] {
-    int devices = 0;
-    const cudaError_t status = cudaGetDeviceCount(&devices);
-    cudaGetLastError();
-    if (status == cudaErrorInsufficientDriver) {
-      int driver = 0;
-      cudaDriverGetVersion(&driver);
-      if (driver == 0) return DeviceCount{0, "no CUDA driver is installed"};
-      return DeviceCount{
-          0, concat("the driver is for CUDA ", cuda_version(driver),
-                    ", and this lanky was built with CUDA ", cuda_version(CUDART_VERSION),
-                    ": update the driver, or build lanky with a toolkit as old")};
+namespace {
+
+DeviceCount counted_devices() {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  cudaGetLastError();
+  if (status == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    if (driver == 0) return {0, "no CUDA driver is installed"};
+    return {0, concat("the driver is for CUDA ", cuda_version(driver),
+                      ", and this lanky was built with CUDA ", cuda_version(CUDART_VERSION),
+                      ": update the driver, or build lanky with a toolkit as old")};
+  }
+  if (status == cudaErrorInitializationError)
+    return {0, concat(cudaGetErrorString(status), ", as where ", kForked)};
+  if (is_lasting(status)) {
+    try {
+      throw_cuda(status, "cudaGetDeviceCount");
+    } catch (const Error& error) {
+      return {0, error.what()};
     }
-    if (status != cudaSuccess) return DeviceCount{0, cudaGetErrorString(status)};
-    if (devices == 0) return DeviceCount{0, "no CUDA-capable device is detected"};
-    return DeviceCount{devices, ""};
-  }();
-  return count;
+  }
+  if (status != cudaSuccess) return {0, cudaGetErrorString(status)};
+  if (devices == 0) return {0, "no CUDA-capable device is detected"};
+  watch_forks();
+  return {devices, ""};
+}
+
+/// As where work given to the stream is captured; the legacy default one never is, and asking is an
+/// error while another stream is.
+bool captures(CUstream_st* stream) noexcept {
+  if (stream == nullptr || stream == cudaStreamLegacy) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) cudaGetLastError();
+  return status != cudaStreamCaptureStatusNone;
+}
+
+/// Memory whose stream is captured where it comes or goes, which CUDA frees in other ways.
+class MemoryOfCaptures {
+ public:
+  struct Block {
+    void* data;
+    CUstream_st* stream;
+  };
+
+  /// Allocated in a capture: it is the graph's, whose nodes allocate and free it.
+  void add_of_graph(void* data) { add(of_graphs_, {data, nullptr}); }
+  /// Whether it was, once.
+  bool take_of_graph(void* data) noexcept {
+    return take(of_graphs_, [data](const Block& block) { return block.data == data; }).data !=
+           nullptr;
+  }
+  /// Allocated before a capture that its stream is in: to be freed behind it.
+  void add_waiting(void* data, CUstream_st* stream) { add(waiting_, {data, stream}); }
+  /// One that waits for this stream, which is not captured any more; null where there is none.
+  void* take_waiting(CUstream_st* stream) noexcept {
+    return take(waiting_, [stream](const Block& block) { return block.stream == stream; }).data;
+  }
+
+ private:
+  void add(std::vector<Block>& blocks, Block block) {
+    const std::lock_guard lock(mutex_);
+    blocks.push_back(block);
+    count_.fetch_add(1);
+  }
+  template <class Wanted>
+  Block take(std::vector<Block>& blocks, const Wanted& wanted) noexcept {
+    if (count_.load() == 0) return {nullptr, nullptr};  // nearly always
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(blocks.begin(), blocks.end(), wanted);
+    if (found == blocks.end()) return {nullptr, nullptr};
+    const Block block = *found;
+    blocks.erase(found);
+    count_.fetch_sub(1);
+    return block;
+  }
+
+  std::mutex mutex_;
+  std::atomic<int> count_{0};
+  std::vector<Block> of_graphs_;
+  std::vector<Block> waiting_;
+};
+
+MemoryOfCaptures& memory_of_captures() noexcept {
+  // Never destroyed: buffers of static objects may go later.
+  alignas(MemoryOfCaptures) static std::byte place[sizeof(MemoryOfCaptures)];
+  static auto* const memory = new (place) MemoryOfCaptures;
+  return *memory;
+}
+
+void free_in_order(void* data, CUstream_st* stream) noexcept {
+  const cudaError_t status = cudaFreeAsync(data, stream);
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // not the caller's, who reads it next
+  if (status != cudaErrorInvalidResourceHandle) return;
+  // The stream is gone before its memory, whose work may still run.
+  if (cudaDeviceSynchronize() == cudaSuccess) cudaFree(data);
+  cudaGetLastError();
+}
+
+/// What went while the stream was captured, which it is no more.
+void free_waiting(CUstream_st* stream) noexcept {
+  while (void* const data = memory_of_captures().take_waiting(stream))
+    free_in_order(data, stream);
+}
+
+}  // namespace
+
+const DeviceCount& device_count() noexcept {
+  try {
+    static const DeviceCount count = counted_devices();
+    if (count.devices == 0 || !is_forked()) return count;
+    static const DeviceCount none{0, kForked};
+    return none;
+  } catch (const std::bad_alloc&) {                    // asked again next time
+    static const DeviceCount unknown{0, "no memory"};  // so short that it takes none
+    return unknown;
+  }
 }
 
 DeviceProperties properties(int device) {
@@ -61,6 +168,7 @@ DeviceProperties properties(int device) {
 }
 
 CUstream_st* create_stream(int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -68,21 +176,29 @@ CUstream_st* create_stream(int device) {
 }
 
 void destroy_stream(CUstream_st* stream) noexcept {
-  cudaStreamDestroy(stream);
+  if (is_forked()) return;
+  free_waiting(stream);
+  forget_stream(stream);
+  if (cudaStreamDestroy(stream) != cudaSuccess) cudaGetLastError();
 }
 
 void synchronize(CUstream_st* stream, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
+  const Launched before = launched(stream);
   check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  note_ended(before);
 }
 
 bool is_capturing(CUstream_st* stream) {
+  check_not_forked();
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;
 }
 
 CUevent_st* create_event(int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
   cudaEvent_t event = nullptr;
   check_cuda(cudaEventCreate(&event), "cudaEventCreate");
@@ -90,24 +206,29 @@ CUevent_st* create_event(int device) {
 }
 
 void destroy_event(CUevent_st* event) noexcept {
-  cudaEventDestroy(event);
+  if (is_forked()) return;
+  if (cudaEventDestroy(event) != cudaSuccess) cudaGetLastError();
 }
 
 void record(CUevent_st* event, CUstream_st* stream, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);  // a null stream is that of the current device
   check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
 }
 
 void wait(CUstream_st* stream, CUevent_st* event, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
   check_cuda(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
 }
 
 void synchronize(CUevent_st* event) {
+  check_not_forked();
   check_cuda(cudaEventSynchronize(event), "cudaEventSynchronize");
 }
 
 bool done(CUevent_st* event) {
+  check_not_forked();
   const cudaError_t status = cudaEventQuery(event);
   if (status == cudaErrorNotReady) {
     cudaGetLastError();
@@ -124,36 +245,58 @@ double elapsed_ms(CUevent_st* start, CUevent_st* end) {
 }
 
 void* allocate(std::size_t bytes, CUstream_st* stream, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
+  const bool of_graph = captures(stream);
+  if (!of_graph) free_waiting(stream);
   void* data = nullptr;
   const cudaError_t status = cudaMallocAsync(&data, bytes, stream);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
-    cudaMemGetInfo(&free_bytes, &total_bytes);
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) cudaGetLastError();
     throw Error(ErrorCode::out_of_memory,
                 concat("cannot allocate ", bytes, " bytes on cuda:", device, ", of whose ",
                        total_bytes, " bytes ", free_bytes, " are free"));
   }
   check_cuda(status, "cudaMallocAsync");
+  if (!of_graph) return data;
+  try {
+    memory_of_captures().add_of_graph(data);
+  } catch (...) {
+    free_in_order(data, stream);
+    throw;
+  }
   return data;
 }
 
 void deallocate(void* data, CUstream_st* stream, int device) noexcept {
-  int previous = 0;
-  cudaGetDevice(&previous);
-  cudaSetDevice(device);
-  cudaFreeAsync(data, stream);
-  cudaSetDevice(previous);
+  if (is_forked()) return;
+  int previous = device;  // as DeviceGuard, which throws
+  if (cudaGetDevice(&previous) != cudaSuccess) cudaGetLastError();
+  CUctx_st* const context = previous == device ? nullptr : current_context();
+  if (previous != device) cudaSetDevice(device);
+  const bool of_graph = memory_of_captures().take_of_graph(data);
+  if (of_graph || !captures(stream)) {
+    free_in_order(data, stream);  // of a graph: after its launch, which has allocated it
+  } else {
+    try {
+      memory_of_captures().add_waiting(data, stream);
+    } catch (const std::bad_alloc&) {  // kept until the process ends
+    }
+  }
+  if (previous != device) restore_context(context, previous);
 }
 
 void copy(void* target, const void* source, std::size_t bytes, CUstream_st* stream, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
   check_cuda(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
 }
 
 void zero(void* target, std::size_t bytes, CUstream_st* stream, int device) {
+  check_not_forked();
   const DeviceGuard guard(device);
   check_cuda(cudaMemsetAsync(target, 0, bytes, stream), "cudaMemsetAsync");
 }
@@ -162,9 +305,10 @@ PointerSide where(const void* pointer) {
   if (device_count().devices == 0) return {};
   cudaPointerAttributes attributes{};
   const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
-  if (status == cudaErrorInitializationError) {  // the child of a process that had used CUDA
+  // The child of a process that had used CUDA, and one whose context is lost, compute on the CPU.
+  if (status == cudaErrorInitializationError || is_lasting(status)) {
     cudaGetLastError();
-    return {};
+    return {.known = false};
   }
   check_cuda(status, "cudaPointerGetAttributes");
   switch (attributes.type) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/arguments.hpp"
 #include "core/runtime.hpp"
 #include "core/text.hpp"
 
@@ -79,7 +80,9 @@ bool operator==(const Stream& a, const Stream& b) noexcept {
 }
 
 void Stream::synchronize() const {
-  if (device().is_cuda()) runtime::synchronize(native(), device().index());
+  if (!device().is_cuda()) return;
+  refuse_capture(*this, "synchronize()");
+  runtime::synchronize(native(), device().index());
 }
 
 struct Event::State {

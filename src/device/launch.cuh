@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <lanky/stream.hpp>
-#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
 
 #include "core/cuda_check.hpp"
+#include "core/launches.hpp"
 #include "core/machine.hpp"
 
 namespace lanky::device {
@@ -18,14 +18,19 @@ namespace lanky::device {
 /// Makes the stream's device current; check() reports launches that failed.
 class LaunchScope {
  public:
-  explicit LaunchScope(const Stream& stream) : guard_(stream.device().index()) {
+  explicit LaunchScope(const Stream& stream)
+      : guard_(stream.device().index()), stream_(stream.native()) {
     cudaGetLastError();  // an error that the caller left behind is not that of our launch
   }
+  LaunchScope(const LaunchScope&) = delete;
+  LaunchScope& operator=(const LaunchScope&) = delete;
+  ~LaunchScope() { runtime::note_launch(stream_); }
   /// Throws what the launches of this scope reported; `what` names the kernel.
   void check(const char* what) const { check_cuda(cudaGetLastError(), what); }
 
  private:
   DeviceGuard guard_;
+  CUstream_st* stream_;
 };
 
 /// Loads a kernel's code onto the stream's device, which is current, where no plan has done so.
@@ -33,9 +38,9 @@ class LaunchScope {
 /// Error(device) otherwise.
 inline void load_kernel(const Stream& stream, const void* kernel) {
   static std::mutex one_at_a_time;
-  static std::set<std::pair<const void*, int>> loaded;  // and by which device
+  static std::set<std::pair<const void*, std::uint64_t>> loaded;  // and into which context
   const std::lock_guard lock(one_at_a_time);
-  const std::pair key(kernel, stream.device().index());
+  const std::pair key(kernel, runtime::context_number());
   if (loaded.contains(key)) return;
   cudaFuncAttributes attributes{};
   check_cuda(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
@@ -63,20 +68,14 @@ void allow_shared_memory(const Stream& stream, Kernel* kernel, int bytes) {
   constexpr int kOfEveryKernel = 4 << 10;  // none declares more than 44 KiB
   if (bytes <= kOfEveryKernel) return;
   static std::mutex one_at_a_time;  // none lowers what another has raised since it looked
-  static std::map<std::pair<const void*, int>, int> allowed;  // bytes, by kernel and device
   const std::lock_guard lock(one_at_a_time);
   const DeviceGuard guard(stream.device().index());
   const auto* const code = reinterpret_cast<const void*>(kernel);
-  const auto [known, is_new] = allowed.try_emplace({code, stream.device().index()}, 0);
-  if (is_new) {
-    cudaFuncAttributes attributes{};
-    check_cuda(cudaFuncGetAttributes(&attributes, code), "cudaFuncGetAttributes");
-    known->second = attributes.maxDynamicSharedSizeBytes;
-  }
-  if (known->second >= bytes) return;
+  cudaFuncAttributes attributes{};  // asked for anew: each context has its own
+  check_cuda(cudaFuncGetAttributes(&attributes, code), "cudaFuncGetAttributes");
+  if (attributes.maxDynamicSharedSizeBytes >= bytes) return;
   check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
              "cudaFuncSetAttribute");
-  known->second = bytes;
 }
 
 template <class Integer>

@@ -11,6 +11,7 @@
 
 #include "core/cublaslt_algorithm.hpp"
 #include "core/cuda_check.hpp"
+#include "core/launches.hpp"
 #include "core/shared_library.hpp"
 #include "core/text.hpp"
 
@@ -56,14 +57,14 @@ void check(cublasStatus_t status, const char* what) {
   throw Error(code, concat(what, ": ", api().cublasLtGetStatusString(status)));
 }
 
-/// The handle of a device, made when first asked for and kept until the program ends.
+/// The handle of a device's context, made when first asked for and kept until the program ends.
 cublasLtHandle_t handle_of(Device device) {
   static std::mutex mutex;
-  static std::map<int, cublasLtHandle_t> handles;
+  static std::map<std::pair<int, std::uint64_t>, cublasLtHandle_t> handles;
   const std::lock_guard lock(mutex);
-  cublasLtHandle_t& handle = handles[device.index()];
+  const DeviceGuard guard(device.index());
+  cublasLtHandle_t& handle = handles[{device.index(), runtime::context_number()}];
   if (handle == nullptr) {
-    const DeviceGuard guard(device.index());
     check(api().cublasLtCreate(&handle), "cublasLtCreate");
   }
   return handle;
@@ -334,6 +335,7 @@ void CublasltMatmul::run(const Stream& stream, bool scalars_on_device, const voi
   const Choice& algorithm = s.algorithms[scalars_on_device][aligned({a, b, c})];
   if (s.exchanged) std::swap(a, b);
   const DeviceGuard guard(stream.device().index());
+  runtime::note_launch(stream.native());
   check(api().cublasLtMatmul(s.handle, matmul.operations[scalars_on_device].get(), alpha, a,
                              matmul.a.get(), b, matmul.b.get(), beta, c, matmul.c.get(), c,
                              matmul.c.get(), &algorithm->code, workspace,
