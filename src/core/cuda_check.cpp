@@ -16,11 +16,14 @@ namespace {
 /// Whether the error of this context is another's: all that lanky launched had ended well when it
 /// was first told. Launches that failed since then are of no account.
 bool is_anothers() noexcept {
-  static std::atomic<std::uint64_t> judged{0};  // the context
+  static std::atomic<bool> is_judged{false};
+  static std::atomic<std::uint64_t> judged{0};  // the context, 0 where it does not tell any more
   const std::uint64_t context = runtime::context_number();
-  if (context != 0 && judged.load() == context) return true;
+  if (is_judged.load() && (context == 0 || judged.load() == 0 || context == judged.load()))
+    return true;
   if (!runtime::all_launches_ended()) return false;
   judged.store(context);
+  is_judged.store(true);
   return true;
 }
 
