@@ -1,5 +1,7 @@
 #include "faults/subjects.hpp"
 
+#include <lanky/lanky.h>
+
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -271,6 +273,56 @@ Subject convenience() {
           false, false};
 }
 
+void check_c(lanky_status status) {
+  if (status == LANKY_SUCCESS) return;
+  // What a caller in C sees: a status, and a message that is there.
+  if (status == LANKY_OUT_OF_MEMORY) throw Error(ErrorCode::out_of_memory, lanky_last_error());
+  throw Error(ErrorCode::device, lanky_last_error());
+}
+
+/// The C interface, where nothing may be thrown.
+Subject c_interface() {
+  const auto a = generated("uniform:300:6");
+  return {"c_interface",
+          [=](const Stream& stream, Allocator*) -> Action {
+            const auto x = std::make_shared<Numbers>(drawn_numbers(a->cols, 8));
+            return [=, is_cuda = stream.device().is_cuda()] {
+              struct Handles {
+                ~Handles() {
+                  lanky_buffer_destroy(y);
+                  lanky_buffer_destroy(x);
+                  lanky_sparse_plan_destroy(plan);
+                  lanky_stream_destroy(stream);
+                }
+                lanky_stream* stream = nullptr;
+                lanky_sparse_plan* plan = nullptr;
+                lanky_buffer* x = nullptr;
+                lanky_buffer* y = nullptr;
+              } own;
+              lanky_device device = lanky_device_cpu();
+              if (is_cuda) check_c(lanky_device_cuda(0, &device));
+              check_c(lanky_stream_create(device, &own.stream));
+              const lanky_csr_view view = {
+                  a->rows,          a->cols, a->nnz(), a->row_offsets.data(), a->col_indices.data(),
+                  a->values.data(), 8,       0};
+              check_c(lanky_sparse_plan_create(own.stream, LANKY_DTYPE_F64, LANKY_DTYPE_F64, &view,
+                                               nullptr, &own.plan));
+              const auto bytes = [](std::int64_t count) { return 8 * count; };
+              check_c(lanky_buffer_create(own.stream, bytes(a->cols), nullptr, &own.x));
+              check_c(lanky_buffer_create(own.stream, bytes(a->rows), nullptr, &own.y));
+              check_c(lanky_buffer_copy_from(own.x, x->data(), bytes(a->cols)));
+              const lanky_vector_view of_x = {lanky_buffer_data(own.x), a->cols};
+              const lanky_vector_view of_y = {lanky_buffer_data(own.y), a->rows};
+              check_c(lanky_sparse_plan_run(own.plan, own.stream, nullptr, &of_x, nullptr, &of_y,
+                                            nullptr));
+              Numbers result(static_cast<std::size_t>(a->rows));
+              check_c(lanky_buffer_to_host(own.y, result.data(), bytes(a->rows)));
+              return result;
+            };
+          },
+          false, false};
+}
+
 Numbers numbers_of(const Csr& a) {
   Numbers all(a.values);
   all.insert(all.end(), a.row_offsets.begin(), a.row_offsets.end());
@@ -352,6 +404,7 @@ std::vector<Subject> subjects() {
       buffers(),
       streams(),
       convenience(),
+      c_interface(),
       files("matrix_market", ".mtx"),
       files("gzip", ".mtx.gz"),
       files("cache", ".lanky")};
