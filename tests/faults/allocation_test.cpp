@@ -2,7 +2,9 @@
 // time, nothing kept, and all else works on.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <new>
 #include <ostream>
 
@@ -49,36 +51,40 @@ INSTANTIATE_TEST_SUITE_P(Each, Faults, ::testing::ValuesIn(trials()), [](const a
 
 /// What became of a call that failed inside the action.
 struct Outcome {
-  Numbers numbers;
+  Numbers numbers = {};
   bool threw = false;
   std::string error = {};
+  std::int64_t host_kept = 0;  // blocks of host memory, the numbers' aside
 };
 
-/// The action's end; whatever is thrown must be an Error that says something, or std::bad_alloc.
-/// No call fails from then on.
+/// The action's end; whatever is thrown must be an Error that says something, or std::bad_alloc. No
+/// call fails from then on.
 Outcome outcome_of(const Action& action, bool of_host, Injection* injection = nullptr) {
-  const auto end = [injection] {
-    if (injection != nullptr) injection->end();
-  };
+  Outcome outcome;
+  std::array<char, 512> error{};  // no memory is taken while calls fail
+  bool is_error = true;
+  const std::int64_t before = host_blocks();
   try {
-    Outcome outcome{action()};
-    end();
-    return outcome;
-  } catch (const Error& error) {
-    end();
-    const std::string message = error.what();
-    EXPECT_FALSE(message.empty());
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return {{}, true, message};
-  } catch (const std::bad_alloc&) {
-    end();
-    EXPECT_TRUE(of_host) << "std::bad_alloc, though host memory was there";
-    return {{}, true, "std::bad_alloc"};
-  } catch (const std::exception& error) {
-    end();
-    ADD_FAILURE() << "not an Error: " << error.what();
-    return {{}, true, error.what()};
+    outcome.numbers = action();
+  } catch (const Error& thrown) {
+    outcome.threw = true;
+    std::snprintf(error.data(), error.size(), "%s", thrown.what());
+  } catch (const std::bad_alloc& thrown) {
+    outcome.threw = true;
+    is_error = of_host;
+    std::snprintf(error.data(), error.size(), "%s", thrown.what());
+  } catch (const std::exception& thrown) {
+    outcome.threw = true;
+    is_error = false;
+    std::snprintf(error.data(), error.size(), "%s", thrown.what());
   }
+  if (injection != nullptr) injection->end();
+  outcome.host_kept = host_blocks() - before - (outcome.numbers.capacity() > 0 ? 1 : 0);
+  outcome.error = error.data();
+  EXPECT_TRUE(is_error) << "not an Error: " << outcome.error;
+  EXPECT_TRUE(!outcome.threw || !outcome.error.empty());
+  EXPECT_EQ(outcome.error.find('\n'), std::string::npos) << outcome.error;
+  return outcome;
 }
 
 bool are_equal(const Numbers& a, const Numbers& b, bool in_bits) {
@@ -119,13 +125,14 @@ void try_each(const Trial& trial, Source source, const char* check) {
     bool good = outcome.threw || may_pass;
     EXPECT_TRUE(good) << "the failure was told nobody";
     if (!outcome.threw) good = good && are_equal(outcome.numbers, expected, in_bits);
-    const bool all_back = held() == before;
+    const bool all_back = held() == before && outcome.host_kept <= 0;
     const bool works_on = works() == expected_of_witness;
     EXPECT_TRUE(all_back) << "of the device " << held().device - before.device << " blocks, "
                           << held().pinned - before.pinned << " pinned, "
                           << held().streams - before.streams << " streams, "
                           << held().events - before.events << " events, "
-                          << held().graphs - before.graphs << " graphs are kept";
+                          << held().graphs - before.graphs << " graphs are kept, and "
+                          << outcome.host_kept << " blocks of host memory";
     EXPECT_TRUE(works_on) << "another plan gives other numbers now";
     tally.end(good && all_back && works_on);
     if (::testing::Test::HasFailure()) break;

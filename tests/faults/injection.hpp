@@ -46,6 +46,9 @@ struct Held {
 };
 Held held() noexcept;
 
+/// Of operator new, not deleted yet.
+std::int64_t host_blocks() noexcept;
+
 namespace detail {
 
 /// Whether this call is to fail; of a call `source` that can be passed over.

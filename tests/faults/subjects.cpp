@@ -286,6 +286,8 @@ Subject c_interface() {
   return {"c_interface",
           [=](const Stream& stream, Allocator*) -> Action {
             const auto x = std::make_shared<Numbers>(drawn_numbers(a->cols, 8));
+            lanky_device none;
+            lanky_device_parse("none", &none);  // the last message, which is kept, has its memory
             return [=, is_cuda = stream.device().is_cuda()] {
               struct Handles {
                 ~Handles() {
