@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string>
 
+#include "core/contexts.hpp"
 #include "core/forked.hpp"
 #include "core/launches.hpp"
 
@@ -126,8 +127,23 @@ void restore_context(CUctx_st* context, int device) noexcept {
   if (context == nullptr || set == nullptr || set(context) != CUDA_SUCCESS) cudaSetDevice(device);
 }
 
-std::uint64_t context_number() noexcept {
+namespace {
+
+PFN_cuCtxGetId_v12000 number_getter() noexcept {
   static const auto get = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
+  return get;
+}
+
+}  // namespace
+
+bool has_number(CUctx_st* context, std::uint64_t number) noexcept {
+  const auto get = number_getter();
+  unsigned long long found = 0;
+  return get == nullptr || (get(context, &found) == CUDA_SUCCESS && found == number);
+}
+
+std::uint64_t context_number() noexcept {
+  const auto get = number_getter();
   if (get == nullptr) return 0;
   unsigned long long number = 0;
   if (get(nullptr, &number) == CUDA_SUCCESS) return number;

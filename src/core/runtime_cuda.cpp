@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/code_fault.hpp"
+#include "core/contexts.hpp"
 #include "core/cuda_check.hpp"
 #include "core/forked.hpp"
 #include "core/launches.hpp"
@@ -54,6 +55,14 @@ bool captures(CUstream_st* stream) noexcept {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   if (cudaStreamIsCapturing(stream, &status) != cudaSuccess) cudaGetLastError();
   return status != cudaStreamCaptureStatusNone;
+}
+
+/// Never destroyed: objects that are static may go later.
+template <class T>
+T& everlasting() noexcept {
+  alignas(T) static std::byte place[sizeof(T)];
+  static auto* const object = new (place) T;
+  return *object;
 }
 
 /// Memory whose stream is captured where it comes or goes, which CUDA frees in other ways.
@@ -103,10 +112,11 @@ class MemoryOfCaptures {
 };
 
 MemoryOfCaptures& memory_of_captures() noexcept {
-  // Never destroyed: buffers of static objects may go later.
-  alignas(MemoryOfCaptures) static std::byte place[sizeof(MemoryOfCaptures)];
-  static auto* const memory = new (place) MemoryOfCaptures;
-  return *memory;
+  return everlasting<MemoryOfCaptures>();
+}
+
+Contexts& contexts() noexcept {
+  return everlasting<Contexts>();
 }
 
 void free_in_order(void* data, CUstream_st* stream) noexcept {
@@ -172,13 +182,22 @@ CUstream_st* create_stream(int device) {
   const DeviceGuard guard(device);
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  try {
+    contexts().add(stream);
+  } catch (...) {
+    cudaStreamDestroy(stream);
+    throw;
+  }
   return stream;
 }
 
 void destroy_stream(CUstream_st* stream) noexcept {
   if (is_forked()) return;
-  free_waiting(stream);
+  const bool alive = contexts().is_alive(stream);
+  contexts().remove(stream);
   forget_stream(stream);
+  if (!alive) return;
+  free_waiting(stream);
   if (cudaStreamDestroy(stream) != cudaSuccess) cudaGetLastError();
 }
 
@@ -202,11 +221,20 @@ CUevent_st* create_event(int device) {
   const DeviceGuard guard(device);
   cudaEvent_t event = nullptr;
   check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+  try {
+    contexts().add(event);
+  } catch (...) {
+    cudaEventDestroy(event);
+    throw;
+  }
   return event;
 }
 
 void destroy_event(CUevent_st* event) noexcept {
   if (is_forked()) return;
+  const bool alive = contexts().is_alive(event);
+  contexts().remove(event);
+  if (!alive) return;
   if (cudaEventDestroy(event) != cudaSuccess) cudaGetLastError();
 }
 
@@ -247,6 +275,7 @@ double elapsed_ms(CUevent_st* start, CUevent_st* end) {
 void* allocate(std::size_t bytes, CUstream_st* stream, int device) {
   check_not_forked();
   const DeviceGuard guard(device);
+  contexts().add(stream);  // a caller's own may be new here
   const bool of_graph = captures(stream);
   if (!of_graph) free_waiting(stream);
   void* data = nullptr;
@@ -272,7 +301,7 @@ void* allocate(std::size_t bytes, CUstream_st* stream, int device) {
 }
 
 void deallocate(void* data, CUstream_st* stream, int device) noexcept {
-  if (is_forked()) return;
+  if (is_forked() || !contexts().is_alive(stream)) return;
   int previous = device;  // as DeviceGuard, which throws
   if (cudaGetDevice(&previous) != cudaSuccess) cudaGetLastError();
   CUctx_st* const context = previous == device ? nullptr : current_context();

@@ -12,7 +12,14 @@
 namespace lanky::inline v1 {
 
 struct Stream::State {
-  State(Device d, CUstream_st* n, bool o) : device(d), native(n), owned(o) {}
+  /// A stream of its own. Memory for this comes first: nothing keeps the stream where there is
+  /// none.
+  explicit State(Device d)
+      : device(d),
+        native(d.is_cuda() ? runtime::create_stream(d.index()) : nullptr),
+        owned(d.is_cuda()) {}
+  /// The caller's.
+  State(Device d, CUstream_st* n) : device(d), native(n), owned(false) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
@@ -42,17 +49,14 @@ std::uintptr_t number_of(const CUstream_st* stream) noexcept {
 
 }  // namespace
 
-Stream::Stream(Device device)
-    : state_(usable(device).is_cuda() ? std::make_shared<const State>(
-                                            device, runtime::create_stream(device.index()), true)
-                                      : std::make_shared<const State>(device, nullptr, false)) {}
+Stream::Stream(Device device) : state_(std::make_shared<const State>(usable(device))) {}
 
 Stream Stream::wrap(CUstream_st* stream, Device device) {
   if (!device.is_cuda()) {
     throw Error(ErrorCode::invalid_argument,
                 concat("a cudaStream_t belongs to a CUDA device, not to ", device.name()));
   }
-  return Stream(std::make_shared<const State>(usable(device), stream, false));
+  return Stream(std::make_shared<const State>(usable(device), stream));
 }
 
 Device Stream::device() const noexcept {

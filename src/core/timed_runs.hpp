@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <lanky/error.hpp>
 #include <lanky/stream.hpp>
@@ -19,12 +20,34 @@ namespace lanky {
 // has it.
 inline constexpr double kWorthwhile = 0.98;
 
+/// Waits for the stream when it goes, by whatever way: what work reads may go then. Work that
+/// failed has been told.
+class Awaited {
+ public:
+  explicit Awaited(const Stream& stream) : stream_(stream) {}
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+  ~Awaited() {
+    try {
+      stream_.synchronize();
+    } catch (const std::exception&) {  // NOLINT: nothing is left to do
+    }
+  }
+
+ private:
+  Stream stream_;
+};
+
 /// Runs that are given to a stream, enough of them at once to be timed: on a GPU in a graph, so
 /// that the host's launches are not. The stream can be captured.
 class TimedRuns {
  public:
   TimedRuns(const Stream& stream, std::function<void()> run)
-      : stream_(stream), run_(std::move(run)), start_(stream.device()), end_(stream.device()) {
+      : awaited_(stream),
+        stream_(stream),
+        run_(std::move(run)),
+        start_(stream.device()),
+        end_(stream.device()) {
     run_();  // loads what is loaded at first use
     const double us = time_us([this] { run_times(kLeast); }) / kLeast;
     count_ = static_cast<int>(std::clamp<double>(std::ceil(kBatchUs / us), kLeast, kMost));
@@ -65,6 +88,7 @@ class TimedRuns {
     return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   }
 
+  Awaited awaited_;  // the first: also where the constructor throws, as where memory is short
   Stream stream_;
   std::function<void()> run_;
   Event start_;

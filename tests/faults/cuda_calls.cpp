@@ -42,6 +42,13 @@ lanky::faults::Held lanky::faults::held() noexcept {
   extern "C" cudaError_t __wrap_##name parameters {                  \
     return fails(#name) ? failure(status) : __real_##name arguments; \
   }
+/// Waits all the same: where CUDA does not, nothing of the context runs any more.
+#define LANKY_WAITING(name, parameters, arguments)            \
+  LANKY_REAL(name, parameters);                               \
+  extern "C" cudaError_t __wrap_##name parameters {           \
+    const cudaError_t status = __real_##name arguments;       \
+    return fails(#name) ? failure(cudaErrorUnknown) : status; \
+  }
 /// The same of a call that lanky can do without.
 #define LANKY_DISPENSABLE(name, parameters, arguments)                               \
   LANKY_REAL(name, parameters);                                                      \
@@ -90,14 +97,14 @@ LANKY_FAILING(cudaMemcpyAsync,
               (t, s, n, k, st), cudaErrorUnknown)
 LANKY_FAILING(cudaMemsetAsync, (void* t, int v, std::size_t n, cudaStream_t s), (t, v, n, s),
               cudaErrorUnknown)
-LANKY_FAILING(cudaStreamSynchronize, (cudaStream_t s), (s), cudaErrorUnknown)
+LANKY_WAITING(cudaStreamSynchronize, (cudaStream_t s), (s))
+LANKY_WAITING(cudaEventSynchronize, (cudaEvent_t e), (e))
 LANKY_FAILING(cudaStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned f), (s, e, f),
               cudaErrorUnknown)
 LANKY_FAILING(cudaStreamBeginCapture, (cudaStream_t s, cudaStreamCaptureMode m), (s, m),
               cudaErrorUnknown)
 LANKY_FAILING(cudaGraphLaunch, (cudaGraphExec_t e, cudaStream_t s), (e, s), cudaErrorUnknown)
 LANKY_FAILING(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s), cudaErrorUnknown)
-LANKY_FAILING(cudaEventSynchronize, (cudaEvent_t e), (e), cudaErrorUnknown)
 LANKY_FAILING(cudaEventQuery, (cudaEvent_t e), (e), cudaErrorUnknown)
 LANKY_FAILING(cudaEventElapsedTime, (float* ms, cudaEvent_t a, cudaEvent_t b), (ms, a, b),
               cudaErrorUnknown)
