@@ -236,7 +236,8 @@ def try_other_pythons(trials, pythons):
         venv = trials.root.parent / f"venv{number}"
         subprocess.run([python, "-m", "venv", venv], check=True)
         pip = [venv / "bin/pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--only-binary", "lanky", "--find-links", trials.root / "dist", "lanky", "scipy"], check=True, cwd=venv)
+        subprocess.run([*pip, "numpy", "scipy"], check=True, cwd=venv)
+        subprocess.run([*pip, "--no-index", "--find-links", trials.root / "dist", "lanky"], check=True, cwd=venv)
         for program in sorted((trials.folder() / "docs/snippets").glob("*.py")):
             if program.name == "run_python.py":
                 continue
@@ -326,6 +327,19 @@ def try_sources(trials, blocks):
     trials.env = trials.env or environment(trials, "/usr/local/bin/lanky")
 
 
+def tell(trials, path):
+    """The counts, and the lines of results, if a file is given for them."""
+    for line in trials.counts.values():
+        print(f"{line['check']}: {line['tried']} {line['unit']}, {line['failed']} failed, {line['skipped']} not tried")
+    for reason, count in trials.reasons.most_common():
+        print(f"  not tried, {count}: {reason}")
+    for name in trials.failures:
+        print(f"  FAILED: {name}")
+    if path and trials.env:
+        lines = [trials.env, *(dict(line, seconds=round(line["seconds"], 1)) for line in trials.counts.values())]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("dist", nargs="?", type=pathlib.Path, default=HERE.parent / "build/dist")
@@ -357,15 +371,7 @@ def main() -> int:
         if options.pythons:
             print("== other interpreters", flush=True)
             try_other_pythons(trials, options.pythons)
-    for line in trials.counts.values():
-        print(f"{line['check']}: {line['tried']} {line['unit']}, {line['failed']} failed, {line['skipped']} not tried")
-    for reason, count in trials.reasons.most_common():
-        print(f"  not tried, {count}: {reason}")
-    for name in trials.failures:
-        print(f"  FAILED: {name}")
-    if options.json and trials.env:
-        lines = [trials.env, *(dict(line, seconds=round(line["seconds"], 1)) for line in trials.counts.values())]
-        options.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        tell(trials, options.json)
     return 1 if trials.failures else 0
 
 
