@@ -126,7 +126,7 @@ def main() -> int:
         print("no file to check")
         return 1
     if options.json:
-        line = {"kind": "reliability", "part": "supply", "check": "built files hardened, exports as listed", "device": "cpu",
+        line = {"kind": "reliability", "part": "supply", "check": "hardened files, exports as listed", "device": "cpu",
                 "tried": checked, "unit": "files", "failed": failed, "seconds": round(time.monotonic() - begin, 3)}
         with open(options.json, "a") as file:
             file.write(json.dumps(line) + "\n")
