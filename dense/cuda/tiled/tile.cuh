@@ -93,8 +93,13 @@ struct TileThread {
   __device__ static int column(int s) { return s * kTile.threads_n(); }
 };
 
+// In a struct: CUDA 12.4's compiler ends with an internal error for the alias alone.
 template <Tile kTile, class Acc>
-using TileSums = Acc[kTile.micro_m][kTile.micro_n];
+struct TileSumsOf {
+  using Type = Acc[kTile.micro_m][kTile.micro_n];
+};
+template <Tile kTile, class Acc>
+using TileSums = typename TileSumsOf<kTile, Acc>::Type;
 
 /// Adds a group's products of the tiles of A and B in shared memory.
 template <Tile kTile, class Acc>
