@@ -113,11 +113,11 @@ void try_each(const Trial& trial, Source source, const char* check) {
   }
   const Held before = held();
   for (std::int64_t nth = 1; nth <= calls; nth = after(nth, calls)) {
-    tally.begin();
     Injection injection(source, nth);
     const Outcome outcome = outcome_of(action, source != Source::cuda, &injection);
     const char* const failed = injection.failed();
     if (failed == nullptr) break;  // measured runs take other numbers of calls
+    tally.begin();
     SCOPED_TRACE(::testing::Message()
                  << "call " << nth << " of " << calls << ", " << failed << ": " << outcome.error);
     const bool may_pass =
