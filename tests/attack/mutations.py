@@ -22,7 +22,8 @@ MATRICES = ("arc130", "minnesota", "orsirr_1", "rajat01", "uk", "west0479")
 def seeds():
     """(name, bytes) of sound and of faulty files, small enough for thousands of trials."""
     data = ROOT / "tests/data"
-    files = [p for folder in ("parser", "formats", "fuzz", "archives") for p in sorted((data / folder).rglob("*"))
+    fuzzed = [f"fuzz/{name}" for name in ("cache", "mat", "matrix_market", "rutherford_boeing")]
+    files = [p for folder in ["parser", "formats", *fuzzed, "archives"] for p in sorted((data / folder).rglob("*"))
              if p.is_file() and p.suffix not in (".md", ".csv", ".txt") and "LICENSE" not in p.name]
     found = [(p.name, p.read_bytes()) for p in files]
     for name in MATRICES:

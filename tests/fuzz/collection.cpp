@@ -66,9 +66,19 @@ void check_index(Bytes bytes) {
     const collection::Index index = collection::parse_index(text_of(bytes), "an index");
     for (const Entry& entry : index.entries)
       check_entry(entry);
-    collection::Selection selection;
-    if (!index.entries.empty()) selection.names = {index.entries.back().full_name()};
-    require(select(index, selection).size() <= 1, "two matrices of one name");
+    for (const auto order :
+         {collection::Order::index, collection::Order::nnz, collection::Order::name}) {
+      collection::Selection selection;
+      selection.order = order;
+      require(select(index, selection).size() == index.entries.size(), "not all of them");
+    }
+    if (index.entries.empty()) return;
+    const Entry& last = index.entries.back();
+    for (const std::string& name : {last.full_name(), last.name, last.name + "x"}) {
+      collection::Selection selection;
+      selection.names = {name};
+      require(select(index, selection).size() == 1, "two matrices of one name");
+    }
   } catch (const Error&) {
     return;
   }

@@ -18,7 +18,7 @@ FOLDERS = {"io": "io/", "collection": "collection/", "capi": "src/capi/",
            "report": "bench/report/",
            "settings": ("bench/cases/grid.cpp", "dense/tuning.cpp", "src/core/gunzip_file.cpp")}
 # Needs a network, which fuzzers have not: tests/fetch_test.py and ./dev attack are for these.
-WITHOUT = tuple(f"collection/{name}.cpp" for name in (
+WITHOUT = tuple(f"collection/{name}.{ending}" for ending in ("cpp", "hpp") for name in (
     "archive_download", "curl_network", "fetch", "index_source", "job", "md5", "network", "part_file", "retry",
     "small_request"))
 
@@ -34,7 +34,7 @@ def replay(options, target, profile):
     inputs = seeds_of(target) + [str(folder) for folder in [options.work / "corpus" / target] if folder.is_dir()]
     run = subprocess.run([str(options.bin / f"fuzz_{target}"), "-runs=0", "-rss_limit_mb=0", "-malloc_limit_mb=4096", *inputs],
                          env=dict(os.environ, LLVM_PROFILE_FILE=profile, OMP_NUM_THREADS="1"), capture_output=True, text=True,
-                         check=False)
+                         check=False, cwd=pathlib.Path(profile).parent)
     if run.returncode != 0:
         sys.exit(f"coverage.py: {target} fails:\n{run.stderr[-3000:]}")
 
@@ -71,7 +71,7 @@ def main():
     parser.add_argument("--results", type=pathlib.Path, help="JSON lines that the figures are appended to")
     parser.add_argument("--files", action="store_true", help="a line for each file, too")
     options = parser.parse_args()
-    options.jobs = 1
+    options.bin, options.work, options.jobs = options.bin.resolve(), options.work.resolve(), 1
     files = measure(options)
     print(f"{'':40} {'lines':>14} {'':>6} {'regions':>14}")
     lines = [environment_line(options)]

@@ -93,6 +93,7 @@ void check_append(const std::filesystem::path& path, std::string_view before) {
 
 void check_report(Bytes bytes) {
   const MemoryFile file(bytes);
+  const MemoryFile beginning(bytes.first(bytes.size() / 2));
   try {
     check_drawing(file.path());
     const report::Results results = report::read_results({file.path()});
@@ -103,6 +104,9 @@ void check_report(Bytes bytes) {
     report::comparison_text(same, true);
     require(same.count(report::Change::gone) == 0 && same.count(report::Change::slower) == 0,
             "results are worse than themselves");
+    const report::Results fewer = report::read_results({beginning.path()});
+    report::comparison_text(report::compare(fewer, results, {.any_hardware = true}), true);
+    report::comparison_text(report::compare(results, fewer, {.absolute = true}), false);
   } catch (const Error&) {
     return;
   }
