@@ -119,6 +119,9 @@ def merge(options, target):
     new = options.work / "new" / target
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
+    if target in PYTHON_TARGETS:  # merging starts the program anew, which a script is not
+        shutil.copytree(options.work / "corpus" / target, new, dirs_exist_ok=True)
+        return
     both = options.work / "merged" / target
     shutil.rmtree(both, ignore_errors=True)
     both.mkdir(parents=True)
