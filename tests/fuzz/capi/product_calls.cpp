@@ -345,6 +345,7 @@ void call_tuning(Script& script, Handles& handles) {
   query.value.same_operands = script.rarely(4) ? script.constant(2) : 0;
   query.value.adds = script.rarely(4) ? script.constant(2) : 0;
   query.value.device.kind = script.rarely(8) ? script.constant(2) : 0;
+  if (query.value.device.kind == LANKY_DEVICE_KIND_CUDA) query.value.device.index = kNoGpu;
   const lanky_gemm_query* given = query.pointer(script);
   const std::string name = script.text();
   call_for_text(script, [&](char* text, std::size_t size, std::size_t* length) {

@@ -202,6 +202,7 @@ T pick(Script& script, const std::vector<T>& all) {
 }
 
 constexpr int kDtypes = LANKY_DTYPE_C128 + 1;
+constexpr int kNoGpu = 1000;  // an index
 
 lanky_dtype dtype(Script& script);
 /// Results of products of `type`: mostly one that there is.
