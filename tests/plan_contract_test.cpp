@@ -7,7 +7,6 @@
 #include <functional>
 #include <lanky/lanky.hpp>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 
 #include "support/executor.hpp"
 #include "support/expect_error.hpp"
+#include "support/random_numbers.hpp"
 
 namespace lanky {
 namespace {
@@ -25,14 +25,7 @@ INSTANTIATE_TEST_SUITE_P(On, PlanContract, ::testing::Values(DeviceKind::cpu, De
                            return kind.param == DeviceKind::cpu ? "cpu" : "cuda";
                          });
 
-std::vector<double> random_numbers(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> numbers(static_cast<std::size_t>(count));
-  for (double& number : numbers)
-    number = uniform(random);
-  return numbers;
-}
+using testing::random_numbers;
 
 // Split rows have sums in the workspace.
 constexpr const char* kSplit = "huge:3000:2,span=20000";

@@ -16,12 +16,12 @@
 #include <lanky/lanky.hpp>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "endurance/device_side.hpp"
+#include "support/random_numbers.hpp"
 
 namespace lanky::endurance {
 
@@ -39,14 +39,7 @@ double now() {
   return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::vector<double> random_numbers(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> numbers(static_cast<std::size_t>(count));
-  for (double& number : numbers)
-    number = uniform(random);
-  return numbers;
-}
+using testing::random_numbers;
 
 /// A load of work: `run` gives it to the stream, `result` waits and fetches the last product.
 struct Load {

@@ -1,9 +1,5 @@
 // Scenes on the CPU: processes that fork, and threads.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
 #include <lanky/lanky.hpp>
 #include <string>
 #include <thread>
@@ -44,28 +40,13 @@ void fork_after_threads() {
   const auto a = io::generate<double>("uniform:60000:12");
   const Numbers expected = product(a);
   const Numbers expected_gram = gram();
-  const pid_t child = fork();
-  require(child >= 0, "fork");
-  if (child == 0) {
-    try {
-      alarm(60);
-      require(product(a) == expected, "other numbers in the child");
-      require(gram() == expected_gram, "other dense numbers in the child");
-      require(io::generate<double>("uniform:60000:12").values == a.values, "another matrix");
-    } catch (const std::exception& error) {
-      std::printf("in the child: %s\n", error.what());
-      std::fflush(stdout);
-      _exit(1);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const std::string end = end_in_a_child([&] {
+    require(product(a) == expected, "other numbers in the child");
+    require(gram() == expected_gram, "other dense numbers in the child");
+    require(io::generate<double>("uniform:60000:12").values == a.values, "another matrix");
+  });
   require(product(a) == expected, "other numbers in the parent");
-  require(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-          WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-              ? "the child hung"
-              : "the child ended with status " + std::to_string(status));
+  require(end.empty(), end);
 }
 
 /// Each thread makes and runs plans of its own.

@@ -201,57 +201,31 @@ void fork_after_use() {
   const Stream cpu(Device::cpu());
   Product on_cpu(cpu);
   const Numbers expected_of_cpu = on_cpu.numbers();
-  const pid_t child = fork();
-  require(child >= 0, "fork");
-  if (child == 0) {
-    try {
-      alarm(60);
-      require(Device::cuda_count() == 0, "the child counts devices");
-      require(!Device::best().is_cuda(), "the child's best device is a GPU");
-      require(Device::cuda_absence().find("forked") != std::string::npos, Device::cuda_absence());
-      require_error([] { Device::cuda(0); }, {"forked"}, "Device::cuda");
-      require_error([&] { Stream{stream.device()}; }, {"forked"}, "Stream");
-      require_error(
-          [&] {
-            product.run();
-            product.stream.synchronize();
-          },
-          {"forked"}, "run");
-      require_error([&] { Buffer<double>(stream, 10); }, {"forked"}, "Buffer");
-      const Stream own(Device::cpu());
-      require(Product(own).numbers() == expected_of_cpu, "other numbers on the child's CPU");
-      { const Product moved = std::move(product); }  // destroyed here, too
-    } catch (const std::exception& error) {
-      std::printf("in the child: %s\n", error.what());
-      std::fflush(stdout);
-      _exit(1);
-    }
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const std::string end = end_in_a_child([&] {
+    require(Device::cuda_count() == 0, "the child counts devices");
+    require(!Device::best().is_cuda(), "the child's best device is a GPU");
+    require(Device::cuda_absence().find("forked") != std::string::npos, Device::cuda_absence());
+    require_error([] { Device::cuda(0); }, {"forked"}, "Device::cuda");
+    require_error([&] { Stream{stream.device()}; }, {"forked"}, "Stream");
+    require_error(
+        [&] {
+          product.run();
+          product.stream.synchronize();
+        },
+        {"forked"}, "run");
+    require_error([&] { Buffer<double>(stream, 10); }, {"forked"}, "Buffer");
+    const Stream own(Device::cpu());
+    require(Product(own).numbers() == expected_of_cpu, "other numbers on the child's CPU");
+    { const Product moved = std::move(product); }  // destroyed here, too
+  });
   require(product.numbers() == expected, "other numbers in the parent after fork");
-  require(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-          "the child ended with status " + std::to_string(status));
+  require(end.empty(), end);
 }
 
 /// Forked before CUDA is used at all, the child may use it.
 void fork_before_use() {
-  const pid_t child = fork();
-  require(child >= 0, "fork");
-  if (child == 0) {
-    try {
-      must_work("in a child that was forked first");
-      _exit(0);
-    } catch (const std::exception& error) {
-      std::printf("in the child: %s\n", error.what());
-      std::fflush(stdout);
-      _exit(1);
-    }
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
+  const std::string end = end_in_a_child([&] { must_work("in a child that was forked first"); });
+  require(end.empty(), end);
 }
 
 /// Each thread has a stream and plans of its own.

@@ -1,11 +1,36 @@
 // The tests, or one scene of theirs.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 
 #include "faults/scene.hpp"
 #include "faults/tally.hpp"
+
+std::string lanky::faults::end_in_a_child(const std::function<void()>& play) {
+  const pid_t child = fork();
+  require(child >= 0, "fork");
+  if (child == 0) {
+    try {
+      alarm(60);
+      play();
+    } catch (const std::exception& error) {
+      std::printf("in the child: %s\n", error.what());
+      std::fflush(stdout);
+      _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
+             ? "the child hung"
+             : "the child ended with status " + std::to_string(status);
+}
 
 int lanky::faults::play_scene(std::string_view name) {
   for (const auto& scenes : {cpu_scenes(), cuda_scenes(), cuda_parts()}) {

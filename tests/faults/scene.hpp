@@ -2,6 +2,7 @@
 // gone well where the process ends with status 0.
 #pragma once
 
+#include <functional>
 #include <lanky/error.hpp>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,10 @@ Error require_error(Call&& call, const std::vector<std::string>& fragments,
   }
   throw std::runtime_error(what + ": no Error");
 }
+
+/// Plays in a child of fork(); what became of it, "" where it ended well. A child that hangs is
+/// ended.
+std::string end_in_a_child(const std::function<void()>& play);
 
 /// The exit status of the process.
 int play_scene(std::string_view name);

@@ -5,29 +5,22 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <string_view>
 #include <utility>
 
+#include "support/random_numbers.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lanky::faults {
 
 namespace {
 
-Numbers drawn_numbers(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<double> numbers(static_cast<std::size_t>(count));
-  for (double& number : numbers)
-    number = uniform(random);
-  return numbers;
-}
+using testing::random_numbers;
 
 std::shared_ptr<Matrix<double>> random_matrix(const Stream& stream, std::int64_t rows,
                                               std::int64_t cols, Layout layout = Layout::col) {
   auto matrix = std::make_shared<Matrix<double>>(stream, rows, cols, layout);
-  matrix->buffer().copy_from(drawn_numbers(rows * cols, 1));
+  matrix->buffer().copy_from(random_numbers(rows * cols, 1));
   return matrix;
 }
 
@@ -75,7 +68,7 @@ Subject sparse(std::string name, std::shared_ptr<const Csr> a, SparseOptions opt
             SparseOptions own = options;
             own.allocator = allocator;
             const auto x = std::make_shared<Buffer<double>>(
-                Buffer<double>::from(stream, drawn_numbers(a->cols * columns, 2)));
+                Buffer<double>::from(stream, random_numbers(a->cols * columns, 2)));
             return [=] {
               const SparsePlan<double> plan(stream, a->view(), own);
               return sparse_run(stream, plan, *x, columns, own.expected_layout, allocator);
@@ -93,8 +86,8 @@ Subject update(std::string name, std::shared_ptr<const Csr> a, SparseOptions opt
             own.allocator = allocator;
             const auto plan = std::make_shared<SparsePlan<double>>(stream, a->view(), own);
             const auto x = std::make_shared<Buffer<double>>(
-                Buffer<double>::from(stream, drawn_numbers(plan->cols(), 3)));
-            const auto host = std::make_shared<std::vector<double>>(drawn_numbers(a->nnz(), 4));
+                Buffer<double>::from(stream, random_numbers(plan->cols(), 3)));
+            const auto host = std::make_shared<std::vector<double>>(random_numbers(a->nnz(), 4));
             const auto device =
                 std::make_shared<Buffer<double>>(Buffer<double>::from(stream, *host));
             return [=] {
@@ -230,7 +223,7 @@ Subject singular(std::string name, SvdMethod method) {
 Subject buffers() {
   return {"buffers", [](const Stream& stream, Allocator* allocator) -> Action {
             return [=] {
-              const auto first = Buffer<double>::from(stream, drawn_numbers(1000, 5), allocator);
+              const auto first = Buffer<double>::from(stream, random_numbers(1000, 5), allocator);
               Matrix<double> zeros(stream, 10, 10, Layout::row, 12, allocator);
               zeros.buffer().fill_zero();
               Event event(stream.device());
@@ -263,7 +256,7 @@ Subject convenience() {
   return {"spmv",
           [=](const Stream& stream, Allocator*) -> Action {
             const auto x = std::make_shared<Buffer<double>>(
-                Buffer<double>::from(stream, drawn_numbers(a->cols, 6)));
+                Buffer<double>::from(stream, random_numbers(a->cols, 6)));
             return [=] {
               Buffer<double> y(stream, a->rows);
               spmv<double>(stream, 1.0, a->view(), *x, 0.0, y.view());
@@ -285,7 +278,7 @@ Subject c_interface() {
   const auto a = generated("uniform:300:6");
   return {"c_interface",
           [=](const Stream& stream, Allocator*) -> Action {
-            const auto x = std::make_shared<Numbers>(drawn_numbers(a->cols, 8));
+            const auto x = std::make_shared<Numbers>(random_numbers(a->cols, 8));
             lanky_device none;
             lanky_device_parse("none", &none);  // the last message, which is kept, has its memory
             return [=, is_cuda = stream.device().is_cuda()] {
@@ -416,7 +409,7 @@ Action witness(const Stream& stream) {
   const auto a = generated("band:200:3:4");
   const auto plan = std::make_shared<const SparsePlan<double>>(stream, a->view());
   const auto x =
-      std::make_shared<Buffer<double>>(Buffer<double>::from(stream, drawn_numbers(a->cols, 7)));
+      std::make_shared<Buffer<double>>(Buffer<double>::from(stream, random_numbers(a->cols, 7)));
   return [=] { return sparse_run(stream, *plan, *x, 1, Layout::row, nullptr); };
 }
 
