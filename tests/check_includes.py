@@ -33,6 +33,7 @@ ALLOWED = {
     "bench/cuda": ["include/lanky", "src/core", "src/device", *BENCH],
     "cli": ["include/lanky", *BENCH, "bench/report", "bench/ladder", "collection"],
     "examples": ["include/lanky"],
+    "packaging": ["include/lanky"],
     "petsc": ["include/lanky"],
     "docs/snippets": ["include/lanky"],
     "tests": None,  # anything

@@ -16,7 +16,7 @@ import try_release  # noqa: E402
 TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", re.MULTILINE)
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md", "docs/reliability.md", "docs/releasing.md",
          ".github/pull_request_template.md")
-MADE = ("build/", "OUT/", "lib/", "share/")  # what a build, a run or an installation makes, not a file of the repository
+MADE = ("build/", "CMakeFiles/", "OUT/", "lib/", "share/")  # what a build, a run or an installation makes, not a file of the repository
 CODE = re.compile(r"`([^`\n]+)`")
 NAMED = re.compile(r"^[A-Z]\w+\.[A-Z]\w+$")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")

@@ -1,5 +1,5 @@
-// Operands that examples of the documentation take for granted: packaging/try_release.py puts this before each of them, and
-// defines MATRIX, the file that the example names. Operands fit that matrix.
+// Operands that examples of the documentation take for granted: packaging/try_release.py puts this
+// before each of them, and defines MATRIX, the file that the example names, to which they fit.
 #include <cstdint>
 #include <cstdio>
 #include <lanky/lanky.hpp>
