@@ -10,7 +10,7 @@
 namespace lanky::runtime {
 
 /// Whether `context` is there and has that number (context_number()): cudaDeviceReset makes another
-/// one at the same place. Defined in cuda_check.cpp.
+/// one at the same place.
 bool has_number(CUctx_st* context, std::uint64_t number) noexcept;
 
 /// Not even a call that destroys streams and events may name them after cudaDeviceReset.

@@ -1,12 +1,9 @@
-// What CUDA's errors mean to a caller, and the contexts of the driver.
+// What CUDA's errors mean to a caller.
 #include "core/cuda_check.hpp"
-
-#include <cudaTypedefs.h>
 
 #include <atomic>
 #include <string>
 
-#include "core/contexts.hpp"
 #include "core/forked.hpp"
 #include "core/launches.hpp"
 
@@ -55,23 +52,6 @@ std::string explanation(cudaError_t status) {
   }
 }
 
-/// A function of the driver, found through the runtime so that lanky does not link libcuda.
-template <class Function>
-Function driver_function(const char* name, [[maybe_unused]] unsigned version) noexcept {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-#if CUDART_VERSION >= 12050
-  const cudaError_t status =
-      cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
-#else
-  const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
-#endif
-  if (status != cudaSuccess) cudaGetLastError();
-  return status == cudaSuccess && found == cudaDriverEntryPointSuccess
-             ? reinterpret_cast<Function>(function)
-             : nullptr;
-}
-
 }  // namespace
 
 bool is_lasting(cudaError_t status) noexcept {
@@ -113,44 +93,5 @@ void throw_cuda(cudaError_t status, const char* what) {
                                                                   : ErrorCode::device;
   throw Error(code, concat(what, ": ", said, explanation(status)));
 }
-
-namespace runtime {
-
-CUctx_st* current_context() noexcept {
-  static const auto get = driver_function<PFN_cuCtxGetCurrent_v4000>("cuCtxGetCurrent", 4000);
-  CUcontext context = nullptr;
-  return get != nullptr && get(&context) == CUDA_SUCCESS ? context : nullptr;
-}
-
-void restore_context(CUctx_st* context, int device) noexcept {
-  static const auto set = driver_function<PFN_cuCtxSetCurrent_v4000>("cuCtxSetCurrent", 4000);
-  if (context == nullptr || set == nullptr || set(context) != CUDA_SUCCESS) cudaSetDevice(device);
-}
-
-namespace {
-
-PFN_cuCtxGetId_v12000 number_getter() noexcept {
-  static const auto get = driver_function<PFN_cuCtxGetId_v12000>("cuCtxGetId", 12000);
-  return get;
-}
-
-}  // namespace
-
-bool has_number(CUctx_st* context, std::uint64_t number) noexcept {
-  const auto get = number_getter();
-  unsigned long long found = 0;
-  return get == nullptr || (get(context, &found) == CUDA_SUCCESS && found == number);
-}
-
-std::uint64_t context_number() noexcept {
-  const auto get = number_getter();
-  if (get == nullptr) return 0;
-  unsigned long long number = 0;
-  if (get(nullptr, &number) == CUDA_SUCCESS) return number;
-  cudaFree(nullptr);  // a thread that has not called CUDA yet has no context
-  return get(nullptr, &number) == CUDA_SUCCESS ? number : 0;
-}
-
-}  // namespace runtime
 
 }  // namespace lanky
