@@ -40,12 +40,12 @@ void attempt(F&& f) {
   }
 }
 
-/// Digits of the longest number in a text.
+/// Digits of the longest number in a text, without zeros that it begins with.
 std::ptrdiff_t most_digits(std::string_view text) {
   std::ptrdiff_t digits = 0;
   std::ptrdiff_t most = 0;
   for (const char c : text) {
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    digits = c < '0' || c > '9' || (c == '0' && digits == 0) ? 0 : digits + 1;
     most = std::max(most, digits);
   }
   return most;
