@@ -77,7 +77,8 @@ class Terms {
     constexpr double kPartLeast = 256;
     set_flops(padded(p_.m, kGranule), padded(p_.n, kGranule), padded(p_.k, kGranule));
     const auto k = static_cast<double>(p_.k);
-    const auto tiles = static_cast<double>(ceil_div(p_.m, kTile) * ceil_div(p_.n, kTile));
+    const double tiles =
+        static_cast<double>(ceil_div(p_.m, kTile)) * static_cast<double>(ceil_div(p_.n, kTile));
     const double places = machine_.multiprocessors;
     const double parts = std::clamp(std::floor(places / tiles), 1.0, std::ceil(k / kPartLeast));
     set_rounds(tiles * parts, places, std::ceil(k / parts / kGranule));
@@ -86,8 +87,8 @@ class Terms {
 
   CostTerms operator()(const TiledLaunch& launch) {
     const Tile tile = tile_for(launch.tile, types_.sum_bytes());
-    const auto tiles = static_cast<double>(ceil_div(p_.m, std::int64_t{tile.m}) *
-                                           ceil_div(p_.n, std::int64_t{tile.n}));
+    const double tiles =
+        static_cast<double>(ceil_div(p_.m, tile.m)) * static_cast<double>(ceil_div(p_.n, tile.n));
     set_flops(padded(p_.m, tile.m), padded(p_.n, tile.n), static_cast<double>(p_.k));
     l2_bytes_ = tiles * static_cast<double>(p_.k) * (tile.m + tile.n) * in_ + c_;
     if (launch.split.count > 1) add_sums(static_cast<double>(launch.split.count));

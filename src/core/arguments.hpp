@@ -23,10 +23,9 @@ void check_workspace(const void* data, std::int64_t bytes, std::int64_t needed, 
 /// Throws Error(unsupported) for tf32 and tf32x3 in products of other types than f32.
 void check_math(Math math, DType dtype);
 
-/// Throws Error(invalid_argument) while work given to the stream is captured for a CUDA graph:
-/// `what`
-/// ("a plan's constructor") waits for its work. Nothing has been captured of it, and the capture
-/// goes on.
+/// Throws Error(invalid_argument) while work given to the stream is captured for a CUDA graph, for
+/// `what` ("a plan's constructor") waits for its work. Nothing of it has been captured, and the
+/// capture goes on.
 void refuse_capture(const Stream& stream, std::string_view what);
 
 /// True where the pointer is device memory that the CPU cannot read.

@@ -198,7 +198,7 @@ class UpdateCandidates {
     const bool doubles = type_ == DType::f64 || (type_ == DType::f32 && p_.math != Math::tf32);
     const auto n = static_cast<int>(p_.n);
     const auto k = static_cast<int>(p_.k);
-    const int tiles = (n + 7) / 8;
+    const auto tiles = static_cast<int>(ceil_div(n, 8));
     UpdateStream stream{kUpdateStreamTilesOfDoubles};
     if (!doubles) {
       stream.tiles = *std::find_if(std::begin(kUpdateStreamTiles), std::end(kUpdateStreamTiles),
