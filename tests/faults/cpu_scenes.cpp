@@ -53,22 +53,10 @@ void fork_after_threads() {
 void threads_on_the_cpu() {
   const auto a = io::generate<double>("uniform:20000:9");
   const Numbers expected = product(a);
-  std::vector<std::string> wrong(2);
-  std::vector<std::thread> threads;
-  for (std::string& said : wrong) {
-    threads.emplace_back([&] {
-      try {
-        for (int round = 0; round < 5; ++round)
-          require(product(a) == expected, "other numbers in a thread");
-      } catch (const std::exception& error) {
-        said = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
-  for (const std::string& said : wrong)
-    require(said.empty(), said);
+  play_in_two_threads([&] {
+    for (int round = 0; round < 5; ++round)
+      require(product(a) == expected, "other numbers in a thread");
+  });
 }
 
 /// What is known of launches, by which an error is told to be another's.

@@ -232,24 +232,12 @@ void fork_before_use() {
 void two_threads() {
   const Stream first(gpu());
   const std::vector<Numbers> expected = Work(first).run();
-  std::vector<std::string> wrong(2);
-  std::vector<std::thread> threads;
-  for (std::string& said : wrong) {
-    threads.emplace_back([&] {
-      try {
-        const Stream own(gpu());
-        const Work work(own);
-        for (int round = 0; round < 5; ++round)
-          require(work.run() == expected, "other numbers in a thread");
-      } catch (const std::exception& error) {
-        said = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
-  for (const std::string& said : wrong)
-    require(said.empty(), said);
+  play_in_two_threads([&] {
+    const Stream own(gpu());
+    const Work work(own);
+    for (int round = 0; round < 5; ++round)
+      require(work.run() == expected, "other numbers in a thread");
+  });
 }
 
 template <class Function>

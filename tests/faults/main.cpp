@@ -5,10 +5,33 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "faults/scene.hpp"
 #include "faults/tally.hpp"
+
+void lanky::faults::play_in_two_threads(const std::function<void()>& play) {
+  std::vector<std::string> wrong(2);
+  std::vector<std::thread> threads;
+  for (std::string& said : wrong) {
+    threads.emplace_back([&] {
+      try {
+        play();
+      } catch (const std::exception& error) {
+        said = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const std::string& said : wrong)
+    require(said.empty(), said);
+}
 
 std::string lanky::faults::end_in_a_child(const std::function<void()>& play) {
   const pid_t child = fork();

@@ -47,6 +47,9 @@ Error require_error(Call&& call, const std::vector<std::string>& fragments,
 /// ended.
 std::string end_in_a_child(const std::function<void()>& play);
 
+/// Plays in two threads at a time; throws what failed in one of them.
+void play_in_two_threads(const std::function<void()>& play);
+
 /// The exit status of the process.
 int play_scene(std::string_view name);
 
