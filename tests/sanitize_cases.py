@@ -51,7 +51,7 @@ def run(options, tool, kind, shard):
     cases = max(8, options.cases // options.shards)
     command = [options.sanitizer, "--tool", tool, "--error-exitcode", str(EXIT_CODE), "--print-limit", "20",
                options.program, "--device", options.device, "--kind", kind, "--cases", str(cases), "--threads", "1",
-               "--seed", str(options.seed * 1000 + shard)]
+               "--seed", str(options.seed * 1000 + shard), "--apart"]
     log = options.logs / f"{tool}.{kind}.{shard}.txt"
     begin = time.monotonic()
     with open(log, "w", encoding="utf-8") as file:
