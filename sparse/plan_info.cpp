@@ -3,7 +3,6 @@
 #include <array>
 #include <iomanip>
 #include <locale>
-#include <sstream>
 #include <string_view>
 
 #include "core/fingerprint.hpp"
@@ -286,8 +285,7 @@ std::string explain(const PlanInfo& info) {
   const std::int64_t offset_bytes = header.nnz > std::int64_t{0x7fffffff} ? 8 : 4;
   const std::int64_t csr_bytes = header.nnz * entry_bytes + (header.rows + 1) * offset_bytes;
   const std::int64_t packed_bytes = info.device_bytes - info.workspace_bytes;
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream out;
   out << std::fixed << std::setprecision(1);
   out << "spmv " << header.rows << " x " << header.cols << ", " << header.nnz << " entries, "
       << to_string(info.dtype);

@@ -8,6 +8,7 @@
 #include <new>
 #include <ostream>
 
+#include "core/text.hpp"
 #include "faults/injection.hpp"
 #include "faults/subjects.hpp"
 #include "faults/tally.hpp"
@@ -122,9 +123,10 @@ void try_each(const Trial& trial, Source source, const char* check) {
                  << "call " << nth << " of " << calls << ", " << failed << ": " << outcome.error);
     const bool may_pass =
         injection.may_be_passed_over() || trial.subject.measures || source == Source::host;
-    bool good = outcome.threw || may_pass;
-    EXPECT_TRUE(good) << "the failure was told nobody";
-    if (!outcome.threw) good = good && are_equal(outcome.numbers, expected, in_bits);
+    const bool told = outcome.threw || may_pass;
+    EXPECT_TRUE(told) << "the failure was told nobody";
+    const bool right = outcome.threw || are_equal(outcome.numbers, expected, in_bits);
+    EXPECT_TRUE(right) << "other numbers than without the failure";
     const bool all_back = held() == before && outcome.host_kept <= 0;
     const bool works_on = works() == expected_of_witness;
     EXPECT_TRUE(all_back) << "of the device " << held().device - before.device << " blocks, "
@@ -134,11 +136,33 @@ void try_each(const Trial& trial, Source source, const char* check) {
                           << held().graphs - before.graphs << " graphs are kept, and "
                           << outcome.host_kept << " blocks of host memory";
     EXPECT_TRUE(works_on) << "another plan gives other numbers now";
-    tally.end(good && all_back && works_on);
+    tally.end(told && right && all_back && works_on);
     if (::testing::Test::HasFailure()) break;
   }
   EXPECT_GT(tally.tried(), 0) << "no such call is made";
   EXPECT_TRUE(are_equal(action(), expected, in_bits));
+}
+
+// By such texts kernels are found and choices looked up: one that is cut off would find others.
+TEST(FaultsOfText, NoTextIsCutOff) {
+  const std::string expected = concat("a text longer than a string holds in itself: ", 1.5, ' ', 7);
+  for (std::int64_t nth = 1;; ++nth) {
+    Injection injection(Source::host, nth);
+    std::string text;
+    bool threw = false;
+    try {
+      text = concat("a text longer than a string holds in itself: ", 1.5, ' ', 7);
+    } catch (const std::bad_alloc&) {
+      threw = true;
+    }
+    injection.end();
+    EXPECT_EQ(threw, injection.failed() != nullptr) << "allocation " << nth;
+    if (injection.failed() == nullptr) {
+      EXPECT_EQ(text, expected);
+      EXPECT_GT(nth, 1);
+      return;
+    }
+  }
 }
 
 TEST_P(Faults, HostMemory) {
