@@ -45,7 +45,7 @@ class HostRows {
     }
     // The constructor of a plan checks all that is read below.
     SparsePlan<T>(stream, a);
-    const std::int64_t count = a.rows + 1;
+    const std::int64_t count = a.rows == 0 ? 0 : a.rows + 1;
     if (a.row_offsets.wide()) {
       offsets_ = host_copy(stream, static_cast<const std::int64_t*>(a.row_offsets.data()), count);
     } else {

@@ -32,16 +32,17 @@ auto within_host_memory(std::string_view what, F&& f) {
 /// The memory of a matrix: `lines` lines of `length` bytes, `pitch` bytes from one to the next.
 struct Lines {
   std::uintptr_t begin;
-  std::int64_t lines;
-  std::int64_t length;
-  std::int64_t pitch;
+  std::int64_t lines = 0;
+  std::int64_t length = 0;
+  std::int64_t pitch = 0;
 
   template <class E>
-  explicit Lines(const MatrixView<E>& view)
-      : begin(reinterpret_cast<std::uintptr_t>(view.data)),
-        lines(view.layout == Layout::col ? view.cols : view.rows),
-        length((view.layout == Layout::col ? view.rows : view.cols) * std::int64_t{sizeof(E)}),
-        pitch(view.ld * std::int64_t{sizeof(E)}) {}
+  explicit Lines(const MatrixView<E>& view) : begin(reinterpret_cast<std::uintptr_t>(view.data)) {
+    if (view.rows == 0 || view.cols == 0) return;  // whose other extent may exceed all memory
+    lines = view.layout == Layout::col ? view.cols : view.rows;
+    length = (view.layout == Layout::col ? view.rows : view.cols) * std::int64_t{sizeof(E)};
+    pitch = view.ld * std::int64_t{sizeof(E)};
+  }
   template <class E>
   explicit Lines(const VectorView<E>& view)
       : begin(reinterpret_cast<std::uintptr_t>(view.data)),

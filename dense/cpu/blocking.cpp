@@ -240,8 +240,10 @@ Blocking choose_blocking(const Problem& original, Elements elements, int width) 
     depth = kSmallDepth;
     most_rows = kRowsOfLongColumns;
   }
-  std::int64_t least = std::max(long_blocks ? 128 : kChunkLeast,
-                                32 * problem.m * problem.n / (problem.m + problem.n));
+  const auto sums = static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  std::int64_t least =
+      std::max(long_blocks ? 128 : kChunkLeast,
+               static_cast<std::int64_t>(32 * sums / static_cast<double>(problem.m + problem.n)));
   blocking.worth = tasks_worth(problem, elements, width);
   std::int64_t wanted = blocking.worth > 1 ? kWantedTasks : 1;
   // Multiply-adds hide them where there are few tasks otherwise.
