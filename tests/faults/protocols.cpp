@@ -4,9 +4,13 @@
 // time.
 //
 //     block_protocols [--device cuda:0] [--products N] [--seconds S] [--json FILE]
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <complex>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -291,6 +295,15 @@ void add_of_type(std::vector<Case>& cases, const Stream& stream) {
   }
 }
 
+std::atomic<const char*> at_work{"nothing"};
+
+/// Of timeout(1): what waits for ever is told by name.
+void tell_what_hangs(int) {
+  for (const char* text : {"block_protocols: ended in ", at_work.load(), "\n"})
+    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  std::_Exit(3);
+}
+
 int run(const Options& options) {
   const Stream stream(Device::parse(options.device));
   std::vector<Case> cases;
@@ -302,19 +315,22 @@ int run(const Options& options) {
   add_of_type<std::complex<double>>(cases, stream);
   add_plans_and_solvers(cases, stream);
 
-  for (const Case& each : cases)
+  std::signal(SIGTERM, tell_what_hangs);
+  for (const Case& each : cases) {
+    at_work = each.name.c_str();
     each.same();  // the first
+  }
   std::printf("%zu kernels and orders\n", cases.size());
   std::fflush(stdout);
   const double begin = now();
   std::int64_t tried = 0;
   std::int64_t failed = 0;
-  while (tried < options.products && now() - begin < options.seconds) {
-    for (const Case& each : cases) {
-      tried += each.products;
-      if (each.same()) continue;
-      if (++failed <= 20) std::printf("other bits: %s\n", each.name.c_str());
-    }
+  for (std::size_t turn = 0; tried < options.products && now() - begin < options.seconds; ++turn) {
+    const Case& each = cases[turn % cases.size()];
+    at_work = each.name.c_str();
+    tried += each.products;
+    if (each.same()) continue;
+    if (++failed <= 20) std::printf("other bits: %s\n", each.name.c_str());
   }
 #ifdef LANKY_DELAYS
   const char* const check = "protocols between blocks, delayed";
