@@ -26,9 +26,10 @@ DEBIANS = {
     "trixie": ["g++-13", "g++-14", "clang-19", "libomp-19-dev"],
     "trixie-cuda": ["g++-13", "nvidia-cuda-toolkit"],  # 12.4, of Debian's non-free part
 }
-TESTS = ("core", "example", "io", "sparse", "dense")  # and those of the C interface
+TESTS = ("core", "example", "io", "sparse", "dense")  # and those of the C interface, which alone are run with "c"
 TARGETS = {
     "library": ["lanky_shared", "public_headers_alone"],
+    "c": ["lanky_shared", "public_headers_alone", "test_capi"],
     "core": ["lanky_shared", "public_headers_alone", "test_capi", *(f"test_{name}" for name in TESTS)],
     "all": ["all"],
 }
@@ -44,7 +45,7 @@ class Build:
     compiler: str
     standard: int
     debian: str
-    scope: str  # of TARGETS; the tests run with "core" and "all"
+    scope: str  # of TARGETS; the tests run with all but "library"
 
     @property
     def name(self) -> str:
@@ -56,12 +57,13 @@ class Build:
         return f"{ {'gcc': 'GCC', 'clang': 'Clang', 'nvcc': 'GCC 13 and CUDA'}[family]} {version}, C++{self.standard}"
 
 
-# Both standards with each compiler, of the oldest and the newest of either family everything; C++20 by GCC 12 is ./dev test.
+# Both standards with each compiler, of the newest of either family everything. Debian's GoogleTest beside GCC 13 is of GCC 14, and does
+# not link with it.
 BUILDS = (
     Build("gcc-12", 20, "bookworm", "core"),
     Build("gcc-12", 23, "bookworm", "library"),
     Build("gcc-13", 20, "trixie", "library"),
-    Build("gcc-13", 23, "trixie", "core"),
+    Build("gcc-13", 23, "trixie", "c"),
     Build("gcc-14", 20, "trixie", "library"),
     Build("gcc-14", 23, "trixie", "all"),
     Build("clang-16", 20, "bookworm", "core"),
@@ -131,7 +133,7 @@ def build(each: Build, root: pathlib.Path, jobs: int) -> list[dict]:
     if built.returncode == 0 and each.scope != "library":
         begin = time.monotonic()
         results = folder / "results.xml"
-        names = "|".join((*TESTS, "capi_cpu", "capi_rules"))
+        names = "|".join((*(() if each.scope == "c" else TESTS), "capi_cpu", "capi_rules"))
         inside(root, f"OMP_WAIT_POLICY=passive ctest --test-dir {folder} -R '^({names})$' --output-on-failure "
                      f"--output-junit {results}", {})
         tests = re.search(r'<testsuite[^>]*?tests="(\d+)"\s+failures="(\d+)"', results.read_text(), re.DOTALL)
