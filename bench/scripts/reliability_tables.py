@@ -111,8 +111,8 @@ def is_text(key):
 
 def folder_device(path):
     """The device that a text was printed on, by its folder."""
-    folder = pathlib.PurePath(path).parent.name
-    return "the CPU" if folder == "cpu" else f"an {folder.upper()}"
+    card, times, count = pathlib.PurePath(path).parent.name.partition("x")  # h200x2: two of them
+    return "the CPU" if card == "cpu" else f"{count} {card.upper()}" if times else f"an {card.upper()}"
 
 
 def run_of(env):

@@ -31,7 +31,7 @@ def tool(name):
 
 
 def replay(options, target, profile):
-    inputs = seeds_of(target) + [str(folder) for folder in [options.work / "corpus" / target] if folder.is_dir()]
+    inputs = seeds_of(options, target) + [str(folder) for folder in [options.work / "corpus" / target] if folder.is_dir()]
     run = subprocess.run([str(options.bin / f"fuzz_{target}"), "-runs=0", "-rss_limit_mb=0", "-malloc_limit_mb=4096", *inputs],
                          env=dict(os.environ, LLVM_PROFILE_FILE=profile, OMP_NUM_THREADS="1"), capture_output=True, text=True,
                          check=False, cwd=pathlib.Path(profile).parent)

@@ -3,6 +3,7 @@ Standard Python alone, so that it also runs where the programs were only carried
 
 import argparse
 import concurrent.futures
+import io
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -22,6 +24,7 @@ PYTHON_TARGETS = ("python_arrays", "python_dense", "python_files", "python_solve
 TIMEOUT = 20  # seconds that an input may take
 MEMORY = {"capi": 1024, "archive": 1024}  # MiB that an input of some kilobytes may ask for at once: what libraries take
 USUAL_MEMORY = 256
+LARGE = 4096  # bytes of an input that is not kept
 MOST_FINDINGS = 10  # of a target in one run, which ends then
 
 
@@ -39,11 +42,33 @@ class Tally:
         self.cpu_seconds += usage.ru_utime + usage.ru_stime
 
 
-def seeds_of(target):
-    folders = [ROOT / "tests/data/fuzz" / target]
-    if target in SEEDS:
-        folders.append(ROOT / SEEDS[target])
+def named_seeds_of(target):
+    """The folders of inputs that people made."""
+    folders = [ROOT / "tests/data/fuzz" / target, ROOT / SEEDS.get(target, "absent")]
     return [str(folder) for folder in folders if folder.is_dir()]
+
+
+def seeds_of(options, target):
+    """The same, and what fuzzing has kept: NAME.tar.xz, unpacked into WORK/seeds/NAME."""
+    archive = ROOT / "tests/data/fuzz" / f"{target}.tar.xz"
+    if not archive.exists():
+        return named_seeds_of(target)
+    folder = options.work / "seeds" / target
+    if not folder.is_dir() or folder.stat().st_mtime < archive.stat().st_mtime:
+        shutil.rmtree(folder, ignore_errors=True)
+        with tarfile.open(archive) as members:
+            members.extractall(folder)
+        folder.touch()
+    return [*named_seeds_of(target), str(folder)]
+
+
+def pack(folder, archive):
+    """The same files give the same archive."""
+    with tarfile.open(archive, "w:xz", preset=9) as members:
+        for path in sorted(folder.iterdir()):
+            member = tarfile.TarInfo(path.name)
+            member.size = path.stat().st_size
+            members.addfile(member, io.BytesIO(path.read_bytes()))
 
 
 def targets_in(folder):
@@ -102,7 +127,7 @@ def fuzz(options, target, slot, seconds, tally):
         arguments += ["-len_control=0", "-max_len=512"] if target in PYTHON_TARGETS else []
         arguments += [f"-dict={dictionary}"] if dictionary.exists() else []
         log = options.work / f"{target}.{slot}.{len(logs)}.log"
-        status, text, usage = run_process(options, arguments + [str(corpus)] + seeds_of(target), log)
+        status, text, usage = run_process(options, arguments + [str(corpus)] + seeds_of(options, target), log)
         tally.add(text, usage)
         logs.append(log)
         if status == 0:
@@ -115,28 +140,30 @@ def fuzz(options, target, slot, seconds, tally):
 
 
 def merge(options, target):
-    """The inputs of the corpus that cover something which the seeds do not, into work/new/TARGET."""
-    new = options.work / "new" / target
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    if target in PYTHON_TARGETS:  # merging starts the program anew, which a script is not
-        shutil.copytree(options.work / "corpus" / target, new, dirs_exist_ok=True)
-        return
-    both = options.work / "merged" / target
+    """WORK/new/TARGET.tar.xz: of the seeds and the corpus the least set, or nearly, that runs what inputs of people do not."""
+    both, new = options.work / "merged" / target, options.work / "new"
     shutil.rmtree(both, ignore_errors=True)
     both.mkdir(parents=True)
-    own = ROOT / "tests/data/fuzz" / target
-    for seed in own.iterdir() if own.is_dir() else ():
-        shutil.copy(seed, both)
-    kept = {path.name for path in both.iterdir()}
-    arguments = [*command(options, target), "-merge=1", f"-timeout={TIMEOUT}", "-rss_limit_mb=2560", str(both)]
-    arguments += seeds_of(target)[1:] + [str(options.work / "corpus" / target)]
-    status, text, _ = run_process(options, arguments, options.work / f"{target}.merge.log")
-    if status != 0:
-        print(f"fuzz.py: {target} cannot be merged:\n" + "\n".join(text.splitlines()[-10:]))
+    new.mkdir(exist_ok=True)
+    for folder in named_seeds_of(target):
+        for seed in pathlib.Path(folder).iterdir():
+            if seed.is_file():
+                shutil.copy(seed, both)
+    named = {path.name for path in both.iterdir()}
+    found = [*set(seeds_of(options, target)) - set(named_seeds_of(target)), str(options.work / "corpus" / target)]
+    if target in PYTHON_TARGETS:  # merging starts the program anew, which a script is not
+        for folder in found:
+            shutil.copytree(folder, both, dirs_exist_ok=True)
+    else:
+        arguments = ["-merge=1", "-set_cover_merge=1", "-use_counters=0", f"-timeout={TIMEOUT}", "-rss_limit_mb=2560", str(both), *found]
+        status, text, _ = run_process(options, [*command(options, target), *arguments], options.work / f"{target}.merge.log")
+        if status != 0:
+            print(f"fuzz.py: {target} cannot be merged:\n" + "\n".join(text.splitlines()[-10:]))
     for path in both.iterdir():
-        if path.name not in kept:
-            shutil.copy(path, new)
+        if path.name in named or path.stat().st_size > LARGE:
+            path.unlink()
+    if any(both.iterdir()):
+        pack(both, new / f"{target}.tar.xz")
     shutil.rmtree(both)
 
 
@@ -178,7 +205,7 @@ def main():
     parser.add_argument("--jobs", default=os.cpu_count(), type=int, help="processes at once")
     parser.add_argument("--only", default="", help="of the targets, these: NAME,NAME")
     parser.add_argument("--results", type=pathlib.Path, help="JSON lines that what was tried is appended to")
-    parser.add_argument("--merge", action="store_true", help="afterwards, put the inputs that the seeds lack into WORK/new")
+    parser.add_argument("--merge", action="store_true", help="afterwards, write WORK/new/NAME.tar.xz for tests/data/fuzz")
     options = parser.parse_args()
     options.bin, options.work = options.bin.resolve(), options.work.resolve()
     every = targets_in(options.bin) + list(PYTHON_TARGETS if options.python else ())

@@ -20,6 +20,10 @@ for program in "$build"/bin/fuzz_*; do
   [ "$target" != mat ] || continue
   cp -L "$program" "$OUT/$name"
   cp -f "tests/fuzz/$target.dict" "$OUT/$name.dict" 2>/dev/null || true
-  (cd "tests/data/fuzz/$target" && zip -qr "$OUT/${name}_seed_corpus.zip" .)
+  seeds=$build/seeds/$target
+  mkdir -p "$seeds"
+  cp -f "tests/data/fuzz/$target"/* "$seeds" 2>/dev/null || true
+  tar xJf "tests/data/fuzz/$target.tar.xz" -C "$seeds"
+  (cd "$seeds" && zip -qr "$OUT/${name}_seed_corpus.zip" .)
   printf '[libfuzzer]\ntimeout = 25\nrss_limit_mb = 2560\n' >"$OUT/$name.options"
 done
