@@ -4,6 +4,11 @@
 // called from here (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one
 // by one: gather instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are
 // slow on Intel's processors since they hide sampled data.
+#ifdef __FMA__
+#include <immintrin.h>
+#endif
+
+#include <cstddef>
 #include <type_traits>
 
 #include "sparse/cpu/chunk_kernels.hpp"
@@ -135,22 +140,38 @@ LANKY_INLINE typename FourOf<Real>::Type sums_of(const Lanes<Real>& a, const Lan
          __builtin_shufflevector(low, high, 2, 3, 6, 7);
 }
 
-/// A product that is not fused with the sum around it. Where a sum has two products, compilers
-/// choose the fused one by the code around it, and equal sums need equal choices. Of vectors alone:
-/// GCC forgets it where it makes vectors of scalars.
-template <class Number>
-LANKY_INLINE Number rounded(Number product) {
-#if __has_builtin(__builtin_assoc_barrier)
-  return __builtin_assoc_barrier(product);
-#elif __has_builtin(__arithmetic_fence)
-  return __arithmetic_fence(product);
+/// a in each lane.
+template <class Vector, class Real>
+LANKY_INLINE Vector in_each_lane(Real a) {
+  return a - Vector{};  // a + 0 would make 0 of -0
+}
+
+/// a b + c, rounded once where the processor has an instruction for that. Compilers fuse nothing of
+/// their own in these sources: which product of a sum they would take depends on the code around
+/// it, and equal sums need equal choices.
+template <class Vector>
+LANKY_INLINE Vector fused(Vector a, Vector b, Vector c) {
+#ifdef __FMA__
+  constexpr std::size_t kBytes = sizeof(Vector);
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(a[0])>, double>) {
+    if constexpr (kBytes == 16) return Vector(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
+    if constexpr (kBytes == 32) return Vector(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
+#ifdef __AVX512F__
+    if constexpr (kBytes == 64) return Vector(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
+#endif
+  } else {
+    if constexpr (kBytes == 16) return Vector(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
+    if constexpr (kBytes == 32) return Vector(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
+#ifdef __AVX512F__
+    if constexpr (kBytes == 64) return Vector(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
+#endif
+  }
 #else
-  return product;
+  return a * b + c;
 #endif
 }
 
-/// One accumulator, and zeros behind it. Of a vector, compilers cannot make another: where loops
-/// over scalars become vectors, products are not fused any more.
+/// One accumulator, and zeros behind it.
 template <class Real>
 struct One {
   typedef Real Type __attribute__((vector_size(16)));
@@ -162,14 +183,14 @@ template <class Real>
 LANKY_INLINE void multiply_add(Lanes<Real>& sums, const Lanes<Real>& a, const Lanes<Real>& x) {
 #pragma GCC unroll 4
   for (int p = 0; p < kParts<Real>; ++p)
-    sums.part[p] += a.part[p] * x.part[p];
+    sums.part[p] = fused(a.part[p], x.part[p], sums.part[p]);
 }
 template <class Real>
 LANKY_INLINE void multiply_add(Lanes<Real>& sums, const Lanes<Real>& a, const Lanes<Real>& x,
                                const Masks<Real>& masks) {
 #pragma GCC unroll 4
   for (int p = 0; p < kParts<Real>; ++p) {
-    const auto next = sums.part[p] + a.part[p] * x.part[p];
+    const auto next = fused(a.part[p], x.part[p], sums.part[p]);
     sums.part[p] = masks.part[p] ? next : sums.part[p];
   }
 }
@@ -208,10 +229,11 @@ struct RealElements {
       found.part[p] = by[0] * sums.part[p];
     return found;
   }
-  LANKY_INLINE static void accumulate(Values& sums, const Values& others) {
+  LANKY_INLINE static void add_scaled(Values& sums, const Real* by, const Values& others) {
 #pragma GCC unroll 4
     for (int p = 0; p < kParts<Real>; ++p)
-      sums.part[p] = rounded(sums.part[p]) + others.part[p];
+      sums.part[p] =
+          fused(in_each_lane<typename VectorOf<Real>::Type>(by[0]), others.part[p], sums.part[p]);
   }
   LANKY_INLINE static Values loaded(const Real* from) {
     return load(from);
@@ -241,7 +263,7 @@ struct PlainElements : RealElements<RealType, RealType> {
   LANKY_INLINE static void add_one(typename One<RealType>::Type& sum, const RealType* a,
                                    const RealType* x) {
     using Type = typename One<RealType>::Type;
-    sum += Type{*a} * Type{*x};
+    sum = fused(Type{*a}, Type{*x}, sum);
   }
 };
 
@@ -262,7 +284,7 @@ struct HalfElements : RealElements<float, std::uint16_t> {
   LANKY_INLINE static void add_one(One<float>::Type& sum, const std::uint16_t* a,
                                    const std::uint16_t* x) {
     const Lanes<float> both = kWiden(Bits8{*a, *x});
-    sum += One<float>::Type{both.part[0][0]} * One<float>::Type{both.part[0][1]};
+    sum = fused(One<float>::Type{both.part[0][0]}, One<float>::Type{both.part[0][1]}, sum);
   }
 };
 
@@ -333,7 +355,7 @@ struct ComplexElements {
     for (int h = 0; h < 2; ++h) {
 #pragma GCC unroll 4
       for (int p = 0; p < kParts<Real>; ++p)
-        found.half[h].part[p] = sums.by_real[h].part[p] + sums.by_imag[h].part[p] * signs();
+        found.half[h].part[p] = fused(sums.by_imag[h].part[p], signs(), sums.by_real[h].part[p]);
     }
     return found;
   }
@@ -344,17 +366,18 @@ struct ComplexElements {
       const Lanes<Real> others = swapped(sums.half[h]);
 #pragma GCC unroll 4
       for (int p = 0; p < kParts<Real>; ++p)
-        found.half[h].part[p] =
-            by[0] * sums.half[h].part[p] + rounded((by[1] * others.part[p]) * signs());
+        found.half[h].part[p] = fused(in_each_lane<typename VectorOf<Real>::Type>(by[0]),
+                                      sums.half[h].part[p], (by[1] * others.part[p]) * signs());
     }
     return found;
   }
-  LANKY_INLINE static void accumulate(Values& sums, const Values& others) {
+  LANKY_INLINE static void add_scaled(Values& sums, const Real* by, const Values& others) {
+    const Values added = scaled(by, others);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
 #pragma GCC unroll 4
       for (int p = 0; p < kParts<Real>; ++p)
-        sums.half[h].part[p] += others.half[h].part[p];
+        sums.half[h].part[p] += added.half[h].part[p];
     }
   }
   LANKY_INLINE static Values loaded(const Real* from) {
@@ -374,7 +397,8 @@ struct ComplexElements {
   }
   LANKY_INLINE static void add_one(typename One<Real>::Type& sum, const Real* a, const Real* x) {
     const typename One<Real>::Type factor = first_pair(x);
-    sum += a[0] * factor + rounded(a[1] * crossed(factor));
+    using Type = typename One<Real>::Type;
+    sum += fused(in_each_lane<Type>(a[0]), factor, a[1] * crossed(factor));
   }
 
  private:
@@ -539,7 +563,7 @@ class Writer {
   LANKY_INLINE void consecutive(std::int64_t row, const Values& sums) const {
     Result* const y = y_ + row * kReals;
     Values found = Elements::scaled(alpha_, sums);
-    if (adds_) Elements::accumulate(found, Elements::scaled(beta_, Types::widened(y)));
+    if (adds_) Elements::add_scaled(found, beta_, Types::widened(y));
     Types::narrowed(y, found);
   }
   /// `rows` rows, `listed` from `row` on.
@@ -551,7 +575,7 @@ class Writer {
       Result old[kReals * kRows] = {};
       for (int i = 0; i < rows; ++i)
         __builtin_memcpy(old + kReals * i, y + listed[i] * kReals, kReals * sizeof(Result));
-      Elements::accumulate(scaled, Elements::scaled(beta_, Types::widened(old)));
+      Elements::add_scaled(scaled, beta_, Types::widened(old));
     }
     Result found[kReals * kRows];
     Types::narrowed(found, scaled);
@@ -563,7 +587,9 @@ class Writer {
   LANKY_INLINE void some(std::int64_t at, const Real* sums) const {
     Line found = Line::loaded(sums);
     found.part[0] = alpha_[0] * found.part[0];
-    if (adds_) found.part[0] = rounded(found.part[0]) + beta_[0] * Line::loaded(y_ + at).part[0];
+    if (adds_)
+      found.part[0] = fused(in_each_lane<typename Line::Part>(beta_[0]),
+                            Line::loaded(y_ + at).part[0], found.part[0]);
     found.store(y_ + at);
   }
   /// The rows of any chunk.

@@ -107,7 +107,7 @@ struct Line {
   LANKY_INLINE void add(Real a, const Line& x) {
 #pragma GCC unroll 8
     for (int p = 0; p < kParts; ++p)
-      part[p] += a * x.part[p];
+      part[p] = fused(in_each_lane<Part>(a), x.part[p], part[p]);
   }
   LANKY_INLINE void merge(const Line& others) {
 #pragma GCC unroll 8
@@ -193,7 +193,8 @@ struct RowsOfY {
       const auto old = LineOfY::loaded(y);
 #pragma GCC unroll 8
       for (int p = 0; p < LineOfY::kParts; ++p)
-        found.part[p] = rounded(found.part[p]) + beta * old.part[p];
+        found.part[p] =
+            fused(in_each_lane<typename LineOfY::Part>(beta), old.part[p], found.part[p]);
     }
     found.store(y);
   }
@@ -498,7 +499,8 @@ class Strip {
       const LineOfX by_imag = LineOfX::loaded(crossed);
 #pragma GCC unroll 8
       for (int p = 0; p < LineOfX::kParts; ++p)
-        sum.part[p] += a[2 * e] * by_real.part[p] + rounded(a[2 * e + 1] * by_imag.part[p]);
+        sum.part[p] += fused(in_each_lane<typename LineOfX::Part>(a[2 * e]), by_real.part[p],
+                             a[2 * e + 1] * by_imag.part[p]);
     }
   }
 

@@ -155,8 +155,8 @@ void call_matrix(Script& script, Handles& handles) {
   lanky_csr_matrix_cols(matrix);
   lanky_csr_matrix_nnz(matrix);
   lanky_csr_matrix_dtype(matrix);
-  call_for_text(script, [matrix = matrix](char* text, std::size_t size, std::size_t* length) {
-    return checked(lanky_csr_matrix_warnings(matrix, text, size, length));
+  call_for_text(script, [handle = matrix](char* text, std::size_t size, std::size_t* length) {
+    return checked(lanky_csr_matrix_warnings(handle, text, size, length));
   });
   if (checked(lanky_csr_matrix_view(matrix, script.maybe(&view))) != LANKY_SUCCESS) return;
   const bool as_cache = script.byte() % 2 == 1;
