@@ -1,19 +1,31 @@
 #include "core/team.hpp"
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <string_view>
 
 namespace lanky {
 
 namespace {
 
+/// Of libgomp: others look after forks themselves, and LLVM's holds locks meanwhile that a call
+/// would wait for.
+bool forks_need_help() {
+  Dl_info found{};
+  return dladdr(reinterpret_cast<void*>(&omp_pause_resource_all), &found) != 0 &&
+         std::string_view(found.dli_fname).find("libgomp") != std::string_view::npos;
+}
+
 /// A thread that forks gives its team up, and child and parent make new ones when they need them:
 /// the child would wait for ever for the threads of the parent.
 void give_up_team() {
+  static const bool needed = forks_need_help();
+  if (!needed) return;
   const int threads = omp_get_max_threads();
   omp_pause_resource_all(omp_pause_hard);
   omp_set_num_threads(threads);  // which went with the team
