@@ -95,7 +95,12 @@ template <class T>
 void combine_columns(SvdWork<T>& work, MatrixView<const T> x, const SmallMatrix<Wide<T>>& c,
                      MatrixView<T> y);
 
-/// The k largest triplets of A X X^H, X [cols, l] orthonormal.
+/// Makes nearly orthonormal columns orthonormal to rounding. Bases save passes, and lose more of
+/// that.
+template <class T>
+void make_orthonormal(SvdWork<T>& work, MatrixView<T> x);
+
+/// The k largest triplets of A X X^H, X [cols, l] nearly orthonormal.
 template <class T>
 Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x);
 

@@ -177,7 +177,7 @@ void expect_triplets(const CsrMatrix<T>& a, const SvdResult<T>& result,
                      std::vector<double> expected, double within) {
   std::sort(expected.rbegin(), expected.rend());
   const double largest = expected.front();
-  const double roundings = kDouble<T> ? 4e-14 : 5e-6;
+  const double roundings = kDouble<T> ? 1e-14 : 5e-6;
   EXPECT_EQ(result.u.view().rows, a.rows);
   EXPECT_EQ(result.v.view().rows, a.cols);
   EXPECT_LT(deviation(result.u), roundings);
