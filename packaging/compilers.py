@@ -27,6 +27,8 @@ DEBIANS = {
     "trixie-cuda": ["g++-13", "nvidia-cuda-toolkit"],  # 12.4, of Debian's non-free part
 }
 TESTS = ("core", "example", "io", "sparse", "dense")  # and those of the C interface, which alone are run with "c"
+ALL_TESTS = (*TESTS, "dense_.*", "svd", "eigensolver", "linear_solver", "examples", "collection", "report", "bench", "fuzz", "faults",
+             "block_protocols", "random_.*")
 TARGETS = {
     "library": ["lanky_shared", "public_headers_alone"],
     "c": ["lanky_shared", "public_headers_alone", "test_capi"],
@@ -133,7 +135,7 @@ def build(each: Build, root: pathlib.Path, jobs: int) -> list[dict]:
     if built.returncode == 0 and each.scope != "library":
         begin = time.monotonic()
         results = folder / "results.xml"
-        names = "|".join((*(() if each.scope == "c" else TESTS), "capi_cpu", "capi_rules"))
+        names = "|".join((*{"c": (), "core": TESTS, "all": ALL_TESTS}[each.scope], "capi_cpu", "capi_rules"))
         inside(root, f"OMP_WAIT_POLICY=passive ctest --test-dir {folder} -R '^({names})$' --output-on-failure "
                      f"--output-junit {results}", {})
         tests = re.search(r'<testsuite[^>]*?tests="(\d+)"\s+failures="(\d+)"', results.read_text(), re.DOTALL)
