@@ -5,6 +5,7 @@
 // linker keeps for every processor.
 #include <utility>
 
+#include "core/fused.hpp"
 #include "dense/cpu/register_tiles.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
@@ -85,10 +86,10 @@ inline void add_outer(const Real* a, Lanes last, const Real* b, std::int64_t b_c
   }
 #pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) {
-    const Real y = b[c * b_column];
+    const auto y = in_each_lane<Vector<Real>>(b[c * b_column]);
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      acc[c][v] += x[v] * y;
+      acc[c][v] = fused(x[v], y, acc[c][v]);
   }
 }
 
@@ -152,7 +153,9 @@ void outer_tile(const OuterProduct<Real>& g, const Strips<Real>& strips, const R
           const bool all = v + 1 < kVectors || whole;
           if (scaled) {
             sum *= alpha;
-            if (beta != 0) sum += (all ? load(sums) : load_part(sums, last)) * beta;
+            if (beta != 0)
+              sum = fused(all ? load(sums) : load_part(sums, last),
+                          in_each_lane<Vector<Real>>(beta), sum);
           }
           if (all) {
             store(sums, sum);
@@ -278,14 +281,16 @@ inline Vector<float> narrow(Doubles value) {
 /// Sums as doubles and C's old numbers, for as many numbers as a vector of Real has.
 inline Vector<double> scaled(Vector<double> sums, const double* c, int count, Scaling scaling) {
   const Vector<double> value = sums * scaling.alpha;
-  return scaling.beta == 0 ? value : value + load_first(c, count) * scaling.beta;
+  if (scaling.beta == 0) return value;
+  return fused(load_first(c, count), in_each_lane<Vector<double>>(scaling.beta), value);
 }
 inline Vector<float> scaled(Doubles sums, const float* c, int count, Scaling scaling) {
   Doubles value{sums.low * scaling.alpha, sums.high * scaling.alpha};
   if (scaling.beta != 0) {
     const Doubles old = load_doubles(c, count);
-    value.low += old.low * scaling.beta;
-    value.high += old.high * scaling.beta;
+    const auto beta = in_each_lane<Vector<double>>(scaling.beta);
+    value.low = fused(old.low, beta, value.low);
+    value.high = fused(old.high, beta, value.high);
   }
   return narrow(value);
 }
@@ -314,7 +319,8 @@ inline void finish_floats(const float* sums, float* c, std::int64_t count, Scali
   const auto alpha = static_cast<float>(scaling.alpha);
   const auto beta = static_cast<float>(scaling.beta);
   const auto value = [=](Vector<float> sum, const float* old, int some) {
-    return beta == 0 ? sum * alpha : sum * alpha + load_first(old, some) * beta;
+    if (beta == 0) return sum * alpha;
+    return fused(load_first(old, some), in_each_lane<Vector<float>>(beta), sum * alpha);
   };
   std::int64_t i = 0;
   for (; i + kW <= count; i += kW)
@@ -680,7 +686,7 @@ inline void add_products(const InnerProduct<Real>& g, const Real* a, const Real*
     const Vector<Real> y = kPart ? load_part(b + c * g.ldb + p, some) : load(b + c * g.ldb + p);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
-      acc[r][c] += x[r] * y;
+      acc[r][c] = fused(x[r], y, acc[r][c]);
   }
 }
 

@@ -1,16 +1,12 @@
 // Products of one vector in chunk_kernels_<isa>.cpp, each compiled with other flags. Those define
 // kIsa, kVectorBytes, Bits8, widen_f16(), widen_bf16(), narrow_f16(), narrow_bf16() and, for
 // several columns, widen_codes() before. Nothing that is not inlined and has external linkage is
-// called from here (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one
+// called from here (core/fused.hpp has the reason). Elements of x are loaded one
 // by one: gather instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are
 // slow on Intel's processors since they hide sampled data.
-#ifdef __FMA__
-#include <immintrin.h>
-#endif
-
-#include <cstddef>
 #include <type_traits>
 
+#include "core/fused.hpp"
 #include "sparse/cpu/chunk_kernels.hpp"
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors are passed between inlined functions only
@@ -138,37 +134,6 @@ LANKY_INLINE typename FourOf<Real>::Type sums_of(const Lanes<Real>& a, const Lan
   const auto high = low_cd + high_cd;  // and of c and d
   return __builtin_shufflevector(low, high, 0, 1, 4, 5) +
          __builtin_shufflevector(low, high, 2, 3, 6, 7);
-}
-
-/// a in each lane.
-template <class Vector, class Real>
-LANKY_INLINE Vector in_each_lane(Real a) {
-  return a - Vector{};  // a + 0 would make 0 of -0
-}
-
-/// a b + c, rounded once where the processor has an instruction for that. Compilers fuse nothing of
-/// their own in these sources: which product of a sum they would take depends on the code around
-/// it, and equal sums need equal choices.
-template <class Vector>
-LANKY_INLINE Vector fused(Vector a, Vector b, Vector c) {
-#ifdef __FMA__
-  constexpr std::size_t kBytes = sizeof(Vector);
-  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(a[0])>, double>) {
-    if constexpr (kBytes == 16) return Vector(_mm_fmadd_pd(__m128d(a), __m128d(b), __m128d(c)));
-    if constexpr (kBytes == 32) return Vector(_mm256_fmadd_pd(__m256d(a), __m256d(b), __m256d(c)));
-#ifdef __AVX512F__
-    if constexpr (kBytes == 64) return Vector(_mm512_fmadd_pd(__m512d(a), __m512d(b), __m512d(c)));
-#endif
-  } else {
-    if constexpr (kBytes == 16) return Vector(_mm_fmadd_ps(__m128(a), __m128(b), __m128(c)));
-    if constexpr (kBytes == 32) return Vector(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
-#ifdef __AVX512F__
-    if constexpr (kBytes == 64) return Vector(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
-#endif
-  }
-#else
-  return a * b + c;
-#endif
 }
 
 /// One accumulator, and zeros behind it.
