@@ -151,7 +151,7 @@ SvdOutcome<T> solve(SvdWork<T>& work) {
       randomized ? options.k + options.oversampling : golub_kahan_columns(options);
   if (work.a.cols() > least) return randomized ? randomized_svd(work) : golub_kahan_svd(work);
   SvdOutcome<T> outcome{whole_triplets(work), {}, SolverStatus::converged, 0};
-  outcome.residuals = residuals_of(work, outcome.triplets);
+  outcome.residuals = finish(work, outcome.triplets);
   return outcome;
 }
 

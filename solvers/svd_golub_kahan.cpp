@@ -237,9 +237,7 @@ SvdOutcome<T> GolubKahan<T>::outcome() {
                        Matrix<T>(work_.stream, work_.a.cols(), k_, Layout::row, 0, allocator)};
   combine_columns<T>(work_, u_.all(), svd_.left, triplets.left.view());
   combine_columns<T>(work_, v_.columns(0, u_.size()), svd_.right, triplets.right.view());
-  make_orthonormal<T>(work_, triplets.left);
-  make_orthonormal<T>(work_, triplets.right);
-  std::vector<double> residuals = residuals_of(work_, triplets);
+  std::vector<double> residuals = finish(work_, triplets);
   return {std::move(triplets), std::move(residuals), status_, iteration_};
 }
 

@@ -41,7 +41,7 @@ SvdOutcome<T> randomized_svd(SvdWork<T>& work) {
     wanted = work.report(++iteration, 0, std::numeric_limits<double>::infinity());
   }
   SvdOutcome<T> outcome{projected_triplets<T>(work, x.all()), {}, SolverStatus::stopped, iteration};
-  outcome.residuals = residuals_of(work, outcome.triplets);
+  outcome.residuals = finish(work, outcome.triplets);
   const std::vector<double>& values = outcome.triplets.values;
   const std::int64_t converged = count_converged(values, outcome.residuals, work.tolerance);
   const double worst = *std::max_element(outcome.residuals.begin(), outcome.residuals.end());

@@ -53,8 +53,9 @@ bool SvdWork<T>::report(int iteration, std::int64_t converged, double residual) 
   return !options.progress || options.progress(history.back());
 }
 
-/// What bases may lose, in roundings of gram products, of up to 66 of the type's: a tenth of the
-/// residuals that are asked for, and so little that one pass makes triplets orthonormal at the end.
+/// What bases may lose of orthogonality: a tenth of the residuals that are asked for, and so little
+/// that one pass of finish() makes triplets orthonormal. The unit is the rounding of a gram
+/// product, of which up to 66 times the type's was seen.
 template <class T>
 double most_loss(double tolerance) {
   constexpr double kLeast = 16;
@@ -127,13 +128,6 @@ void combine_columns(SvdWork<T>& work, MatrixView<const T> x, const SmallMatrix<
 }
 
 template <class T>
-void make_orthonormal(SvdWork<T>& work, MatrixView<T> x) {
-  Basis<T> basis(work, x.rows, x.cols);
-  basis.append(read_only(x));
-  work.work->combine(1, read_only(basis.all()), 0, x);
-}
-
-template <class T>
 Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x) {
   Allocator* const allocator = work.options.allocator;
   const std::int64_t k = work.options.k;
@@ -146,8 +140,6 @@ Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x) {
                        Matrix<T>(work.stream, work.a.cols(), k, Layout::row, 0, allocator)};
   combine_columns<T>(work, y.all(), small.left, triplets.left.view());
   combine_columns<T>(work, x, small.right, triplets.right.view());
-  make_orthonormal<T>(work, triplets.left);
-  make_orthonormal<T>(work, triplets.right);
   return triplets;
 }
 
@@ -163,7 +155,12 @@ Triplets<T> whole_triplets(SvdWork<T>& work) {
 }
 
 template <class T>
-std::vector<double> residuals_of(SvdWork<T>& work, const Triplets<T>& triplets) {
+std::vector<double> finish(SvdWork<T>& work, Triplets<T>& triplets) {
+  for (const MatrixView<T> vectors : {triplets.left.view(), triplets.right.view()}) {
+    Basis<T> basis(work, vectors.rows, vectors.cols);
+    basis.append(read_only(vectors));
+    work.work->combine(1, read_only(basis.all()), 0, vectors);
+  }
   Allocator* const allocator = work.options.allocator;
   const std::int64_t k = work.options.k;
   const auto values = Buffer<double>::from(work.stream, triplets.values, allocator);
@@ -204,10 +201,9 @@ std::int64_t count_converged(const std::vector<double>& values,
                                              MatrixView<const T>);                             \
   template void combine_columns(SvdWork<T>&, MatrixView<const T>, const SmallMatrix<Wide<T>>&, \
                                 MatrixView<T>);                                                \
-  template void make_orthonormal(SvdWork<T>&, MatrixView<T>);                                  \
   template Triplets<T> projected_triplets(SvdWork<T>&, MatrixView<const T>);                   \
   template Triplets<T> whole_triplets(SvdWork<T>&);                                            \
-  template std::vector<double> residuals_of(SvdWork<T>&, const Triplets<T>&);
+  template std::vector<double> finish(SvdWork<T>&, Triplets<T>&);
 LANKY_FOR_EACH_VECTOR_TYPE(LANKY_INSTANTIATE)
 #undef LANKY_INSTANTIATE
 

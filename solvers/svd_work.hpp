@@ -95,11 +95,6 @@ template <class T>
 void combine_columns(SvdWork<T>& work, MatrixView<const T> x, const SmallMatrix<Wide<T>>& c,
                      MatrixView<T> y);
 
-/// Makes nearly orthonormal columns orthonormal to rounding. Bases save passes, and lose more of
-/// that.
-template <class T>
-void make_orthonormal(SvdWork<T>& work, MatrixView<T> x);
-
 /// The k largest triplets of A X X^H, X [cols, l] nearly orthonormal.
 template <class T>
 Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x);
@@ -108,10 +103,11 @@ Triplets<T> projected_triplets(SvdWork<T>& work, MatrixView<const T> x);
 template <class T>
 Triplets<T> whole_triplets(SvdWork<T>& work);
 
-/// How far |A right - left diag(values)| and |A^H left - right diag(values)| are from zero: the
-/// larger of both, of each triplet.
+/// Makes the vectors orthonormal to rounding, of which bases lose more, and returns how far
+/// |A right - left diag(values)| and |A^H left - right diag(values)| are from zero then: the larger
+/// of both, of each triplet.
 template <class T>
-std::vector<double> residuals_of(SvdWork<T>& work, const Triplets<T>& triplets);
+std::vector<double> finish(SvdWork<T>& work, Triplets<T>& triplets);
 
 /// How many of the largest have residuals up to `tolerance` times the largest singular value.
 std::int64_t count_converged(const std::vector<double>& values,
