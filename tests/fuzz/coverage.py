@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from fuzz import ROOT, environment_line, seeds_of, targets_in
+from fuzz import ROOT, environment_line, found_inputs_of, named_seeds_of, targets_in, unpack
 
 # What reads anything that lanky did not write itself, and what C callers call.
 FOLDERS = {"io": "io/", "collection": "collection/", "capi": "src/capi/",
@@ -31,7 +31,8 @@ def tool(name):
 
 
 def replay(options, target, profile):
-    inputs = seeds_of(options, target) + [str(folder) for folder in [options.work / "corpus" / target] if folder.is_dir()]
+    unpack(options, target)
+    inputs = map(str, named_seeds_of(target) + found_inputs_of(options, target))
     run = subprocess.run([str(options.bin / f"fuzz_{target}"), "-runs=0", "-rss_limit_mb=0", "-malloc_limit_mb=4096", *inputs],
                          env=dict(os.environ, LLVM_PROFILE_FILE=profile, OMP_NUM_THREADS="1"), capture_output=True, text=True,
                          check=False, cwd=pathlib.Path(profile).parent)

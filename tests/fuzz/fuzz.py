@@ -45,21 +45,21 @@ class Tally:
 def named_seeds_of(target):
     """The folders of inputs that people made."""
     folders = [ROOT / "tests/data/fuzz" / target, ROOT / SEEDS.get(target, "absent")]
-    return [str(folder) for folder in folders if folder.is_dir()]
+    return [folder for folder in folders if folder.is_dir()]
 
 
-def seeds_of(options, target):
-    """The same, and what fuzzing has kept: NAME.tar.xz, unpacked into WORK/seeds/NAME."""
+def found_inputs_of(options, target):
+    """The folders of inputs that fuzzing found: those that are kept, where unpack() has put them, and those of this corpus."""
+    return [folder for folder in (options.work / "seeds" / target, options.work / "corpus" / target) if folder.is_dir()]
+
+
+def unpack(options, target):
     archive = ROOT / "tests/data/fuzz" / f"{target}.tar.xz"
-    if not archive.exists():
-        return named_seeds_of(target)
     folder = options.work / "seeds" / target
-    if not folder.is_dir() or folder.stat().st_mtime < archive.stat().st_mtime:
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    if archive.exists():
         with tarfile.open(archive) as members:
             members.extractall(folder)
-        folder.touch()
-    return [*named_seeds_of(target), str(folder)]
 
 
 def pack(folder, archive):
@@ -127,7 +127,9 @@ def fuzz(options, target, slot, seconds, tally):
         arguments += ["-len_control=0", "-max_len=512"] if target in PYTHON_TARGETS else []
         arguments += [f"-dict={dictionary}"] if dictionary.exists() else []
         log = options.work / f"{target}.{slot}.{len(logs)}.log"
-        status, text, usage = run_process(options, arguments + [str(corpus)] + seeds_of(options, target), log)
+        # New inputs go into the first folder.
+        folders = dict.fromkeys([corpus, *named_seeds_of(target), *found_inputs_of(options, target)])
+        status, text, usage = run_process(options, arguments + [str(folder) for folder in folders], log)
         tally.add(text, usage)
         logs.append(log)
         if status == 0:
@@ -146,16 +148,17 @@ def merge(options, target):
     both.mkdir(parents=True)
     new.mkdir(exist_ok=True)
     for folder in named_seeds_of(target):
-        for seed in pathlib.Path(folder).iterdir():
+        for seed in folder.iterdir():
             if seed.is_file():
                 shutil.copy(seed, both)
     named = {path.name for path in both.iterdir()}
-    found = [*set(seeds_of(options, target)) - set(named_seeds_of(target)), str(options.work / "corpus" / target)]
+    found = found_inputs_of(options, target)
     if target in PYTHON_TARGETS:  # merging starts the program anew, which a script is not
         for folder in found:
             shutil.copytree(folder, both, dirs_exist_ok=True)
     else:
-        arguments = ["-merge=1", "-set_cover_merge=1", "-use_counters=0", f"-timeout={TIMEOUT}", "-rss_limit_mb=2560", str(both), *found]
+        arguments = ["-merge=1", "-set_cover_merge=1", "-use_counters=0", f"-timeout={TIMEOUT}", "-rss_limit_mb=2560",
+                     *map(str, (both, *found))]
         status, text, _ = run_process(options, [*command(options, target), *arguments], options.work / f"{target}.merge.log")
         if status != 0:
             print(f"fuzz.py: {target} cannot be merged:\n" + "\n".join(text.splitlines()[-10:]))
@@ -216,6 +219,9 @@ def main():
     options.leaks = leaks_are_seen(options)
     if not options.leaks:
         print("fuzz.py: leaks are not looked for: LeakSanitizer cannot run here")
+
+    for target in targets:
+        unpack(options, target)
 
     # As many waves of `jobs` processes as give each target one; those left over go to the first targets.
     start = time.monotonic()

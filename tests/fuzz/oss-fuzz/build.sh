@@ -22,7 +22,7 @@ for program in "$build"/bin/fuzz_*; do
   cp -f "tests/fuzz/$target.dict" "$OUT/$name.dict" 2>/dev/null || true
   seeds=$build/seeds/$target
   mkdir -p "$seeds"
-  cp -f "tests/data/fuzz/$target"/* "$seeds" 2>/dev/null || true
+  cp "tests/data/fuzz/$target"/* "$seeds"
   tar xJf "tests/data/fuzz/$target.tar.xz" -C "$seeds"
   (cd "$seeds" && zip -qr "$OUT/${name}_seed_corpus.zip" .)
   printf '[libfuzzer]\ntimeout = 25\nrss_limit_mb = 2560\n' >"$OUT/$name.options"
