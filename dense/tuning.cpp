@@ -192,7 +192,7 @@ GemmTuning GemmTuning::read(const fs::path& path) {
 const GemmTuning& GemmTuning::of_lanky() {
   static const GemmTuning instance = [] {
     std::istringstream lines{std::string(dense::measured_choices())};
-    lines.exceptions(std::ios::badbit);  // std::bad_alloc, no table that ends early
+    lines.exceptions(std::ios::badbit);  // short memory throws, and cuts no table
     GemmTuning tuning;
     tuning.choices_ = parse(lines, "choices compiled in");
     return tuning;

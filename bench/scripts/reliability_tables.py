@@ -111,8 +111,11 @@ def is_text(key):
 
 def folder_device(path):
     """The device that a text was printed on, by its folder."""
-    card, times, count = pathlib.PurePath(path).parent.name.partition("x")  # h200x2: two of them
-    return "the CPU" if card == "cpu" else f"{count} {card.upper()}" if times else f"an {card.upper()}"
+    folder = pathlib.PurePath(path).parent.name
+    several = re.fullmatch(r"(\w*\d)x(\d+)", folder)  # h200x2: two of them
+    if several:
+        return f"{several[2]} {several[1].upper()}"
+    return "the CPU" if folder == "cpu" else f"an {folder.upper()}"
 
 
 def run_of(env):

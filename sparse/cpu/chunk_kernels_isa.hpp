@@ -1,7 +1,7 @@
 // Products of one vector in chunk_kernels_<isa>.cpp, each compiled with other flags. Those define
 // kIsa, kVectorBytes, Bits8, widen_f16(), widen_bf16(), narrow_f16(), narrow_bf16() and, for
 // several columns, widen_codes() before. Nothing that is not inlined and has external linkage is
-// called from here (core/fused.hpp has the reason). Elements of x are loaded one
+// called from here (dense/cpu/register_tiles_isa.hpp has the reason). Elements of x are loaded one
 // by one: gather instructions took 1.2 to 1.6 times as long on Zen 3 (docs/lab/cpu.md), and are
 // slow on Intel's processors since they hide sampled data.
 #include <type_traits>

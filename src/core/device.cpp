@@ -16,7 +16,7 @@ namespace {
 /// The value of "model name" in /proc/cpuinfo; "cpu" where there is none.
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
-  info.exceptions(std::ios::badbit);  // std::bad_alloc, no name that another call would not find
+  info.exceptions(std::ios::badbit);  // short memory throws, and cuts no name
   for (std::string line; std::getline(info, line);) {
     const auto colon = line.find(": ");
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
