@@ -19,7 +19,8 @@ void check_not_negative(std::int64_t value, const char* what) {
   throw Error(ErrorCode::invalid_argument, concat(what, " is ", value, ", but counts elements"));
 }
 
-void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, const char* what) {
+void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, DType dtype,
+              const char* what) {
   const std::int64_t tight = tight_ld(extents, layout);
   if (ld < tight) {
     throw Error(ErrorCode::invalid_argument,
@@ -27,11 +28,10 @@ void check_ld(std::int64_t ld, StoredExtents extents, Layout layout, const char*
                        extents.cols, " matrix needs ", tight));
   }
   const std::int64_t vectors = layout == Layout::col ? extents.cols : extents.rows;
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(ld, vectors, &elements)) {
+  if (!within_memory(ld, vectors, size_of(dtype))) {
     throw Error(ErrorCode::invalid_argument,
                 concat(what, " of ", ld, " with ", extents.rows, " x ", extents.cols,
-                       " elements exceeds 64-bit indices"));
+                       " elements exceeds the ", kPhysicalAddressBits, " bits of addresses"));
   }
 }
 
@@ -49,9 +49,9 @@ GemmShape checked(GemmShape shape, DType in, DType out, Math math) {
                        " are not rounded; use Math::ieee"));
   }
   shape = with_leading_dimensions(shape);
-  check_ld(shape.lda, stored_extents(shape.m, shape.k, shape.op_a), shape.layout, "lda");
-  check_ld(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b), shape.layout, "ldb");
-  check_ld(shape.ldc, {shape.m, shape.n}, shape.layout, "ldc");
+  check_ld(shape.lda, stored_extents(shape.m, shape.k, shape.op_a), shape.layout, in, "lda");
+  check_ld(shape.ldb, stored_extents(shape.k, shape.n, shape.op_b), shape.layout, in, "ldb");
+  check_ld(shape.ldc, {shape.m, shape.n}, shape.layout, out, "ldc");
   return shape;
 }
 

@@ -57,7 +57,7 @@ GemmShape with_leading_dimensions(GemmShape shape) noexcept;
 std::string_view layout_name(Layout layout) noexcept;
 
 /// The shape with its leading dimensions filled in. Throws Error: invalid_argument (negative sizes,
-/// leading dimensions shorter than a column or row, more elements than 64 bits count), unsupported
+/// leading dimensions shorter than a column or row, more bytes than addresses count), unsupported
 /// (tf32 and tf32x3 of other types than float, and with results of double).
 GemmShape checked(GemmShape shape, DType in, DType out, Math math);
 

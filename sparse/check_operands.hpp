@@ -38,7 +38,6 @@ struct Lines {
 
   template <class E>
   explicit Lines(const MatrixView<E>& view) : begin(reinterpret_cast<std::uintptr_t>(view.data)) {
-    if (view.rows == 0 || view.cols == 0) return;  // whose other extent may exceed all memory
     lines = view.layout == Layout::col ? view.cols : view.rows;
     length = (view.layout == Layout::col ? view.rows : view.cols) * std::int64_t{sizeof(E)};
     pitch = view.ld * std::int64_t{sizeof(E)};
@@ -85,12 +84,11 @@ void check_matrix(const MatrixView<E>& view, Device device, std::string_view wha
                view.layout == Layout::col ? "columns have " : "rows have ", line, " elements"));
   }
   const std::int64_t lines = view.layout == Layout::col ? view.cols : view.rows;
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(view.ld, lines, &bytes) ||
-      __builtin_mul_overflow(bytes, std::int64_t{sizeof(E)}, &bytes)) {
-    throw Error(ErrorCode::invalid_argument,
-                concat(what, " of ", view.rows, " x ", view.cols,
-                       " elements with leading dimension ", view.ld, " exceeds 64-bit addresses"));
+  if (!within_memory(view.ld, lines, sizeof(E))) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        concat(what, " of ", view.rows, " x ", view.cols, " elements with leading dimension ",
+               view.ld, " exceeds the ", kPhysicalAddressBits, " bits of addresses"));
   }
   check_on_device(view.data, view.rows * view.cols, device, what);
 }

@@ -403,7 +403,7 @@ EXECUTOR_TEST(Dense, ErrorsNameOperandAndValues) {
   expect_error(make({.m = 30, .n = 10, .k = 20, .layout = Layout::row, .ldc = 8}),
                ErrorCode::invalid_argument, {"ldc", "8", "10"});
   expect_error(make({.m = 30, .n = 10, .k = 20, .lda = std::numeric_limits<std::int64_t>::max()}),
-               ErrorCode::invalid_argument, {"lda", "64-bit"});
+               ErrorCode::invalid_argument, {"lda", "52 bits of addresses"});
   if (kDType<T> != DType::f32) {
     expect_error(make({.m = 3, .n = 1, .k = 1}, {.math = Math::tf32}), ErrorCode::unsupported,
                  {"tf32", std::string(to_string(kDType<T>))});

@@ -1,6 +1,8 @@
 // Checks of a caller's operands, once, on the host, before any work starts.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <lanky/device.hpp>
 #include <lanky/dtype.hpp>
@@ -13,6 +15,19 @@ namespace lanky {
 /// Throws Error(wrong_memory) unless `device` can read `pointer`, Error(invalid_argument) for a
 /// null pointer to a positive number of elements. `what` names the operand in the message: "x".
 void check_on_device(const void* pointer, std::int64_t count, Device device, std::string_view what);
+
+/// Physical addresses of x86-64 and Arm processors have at most 52 bits. Sizes of operands within
+/// them can be padded, widened and added up in 64 bits.
+inline constexpr int kPhysicalAddressBits = 52;
+
+/// Whether `lines` columns or rows, `ld` elements of `bytes` bytes apart, can be in a memory.
+/// Extents of 0 count as 1, as for NumPy.
+constexpr bool within_memory(std::int64_t ld, std::int64_t lines, std::size_t bytes) noexcept {
+  constexpr std::int64_t kMost = std::int64_t{1} << kPhysicalAddressBits;
+  const std::int64_t most_lines =
+      kMost / static_cast<std::int64_t>(bytes) / std::max<std::int64_t>(1, ld);
+  return std::max<std::int64_t>(1, lines) <= most_lines;
+}
 
 /// Throws Error(wrong_memory) unless the plan's device is also that of the stream.
 void check_same_device(Device plan, Device stream);
