@@ -210,6 +210,11 @@ class Lobpcg {
     return std::max(tolerance_ * std::abs(theta_[j]) * scales_[j], kRoundings * roundoff_ * norm_);
   }
 
+  /// What the residual may have of an error in theta, which is known to a rounding of the largest
+  /// Ritz value after each iteration, on top of those before. Left alone, it becomes all of the
+  /// residual, and W is noise, which turns X away again where many eigenvalues are equal.
+  double drift(std::size_t j) const { return since_refresh_ * roundoff_ * largest_ * scales_[j]; }
+
   template <class E>
   E* told_at(std::int64_t place) {
     return told_mirror_.on_device<E>(place);
@@ -279,8 +284,9 @@ class Lobpcg {
   SmallMatrix<W> p_gram_;             // P^H A P
   double seen_norm_;                  // of A
   double norm_;
-  double b_norm_ = 0;  // the largest |B x| / |x| so far
-  double far_ = 0;     // a bound of the spectrum at the end that is not wanted
+  double b_norm_ = 0;   // the largest |B x| / |x| so far
+  double largest_ = 0;  // |theta| of the last basis
+  double far_ = 0;      // a bound of the spectrum at the end that is not wanted
   int passes_ = kPasses;
   bool is_apart_ = false;  // W of the last iteration, of its only pass
   int iteration_ = 0;
@@ -448,8 +454,8 @@ void Lobpcg<T>::choose_active() {
 template <class T>
 void Lobpcg<T>::rotate(const SmallMatrix<W>& h, const SmallMatrix<W>& unmade) {
   const Spectrum<W> all = self_adjoint_eigen(h);
-  if (!problem_.b)
-    norm_ = std::max({norm_, std::abs(all.values.front()), std::abs(all.values.back())});
+  largest_ = std::max(std::abs(all.values.front()), std::abs(all.values.back()));
+  if (!problem_.b) norm_ = std::max(norm_, largest_);
   const bool smallest = options_.end == EigenEnd::smallest;
   for (std::size_t j = 0; j < theta_.size(); ++j)
     theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
@@ -781,6 +787,7 @@ bool Lobpcg<T>::finished() {
   ++iteration_;
   SolverProgress progress{.iteration = iteration_, .wanted = k_, .tolerance = tolerance_};
   double missing = 0;  // logarithms of how far residuals of each wanted vector are to fall
+  bool within_drift = since_refresh_ > 0;
   for (std::int64_t j = 0; j < k_; ++j) {
     const auto at = static_cast<std::size_t>(j);
     if (!std::isfinite(residuals_[at])) {
@@ -790,6 +797,7 @@ bool Lobpcg<T>::finished() {
     const double share = done && residuals_[at] == 0 ? 0 : residuals_[at] / target(at);
     progress.converged += done ? 1 : 0;
     if (!done) missing += std::log(share);
+    within_drift = within_drift && residuals_[at] <= target(at) + drift(at);
     progress.residual = std::max(progress.residual, share);
   }
   progress.residual *= tolerance_;
@@ -811,11 +819,10 @@ bool Lobpcg<T>::finished() {
   constexpr int kPatience = 300;
   if (options_.progress && !options_.progress(progress)) {
     status_ = SolverStatus::stopped;
+  } else if (within_drift) {  // A X, too, is what updates have made of it
+    refresh();
+    return true;
   } else if (progress.converged == k_) {
-    if (since_refresh_ > 0) {  // A X is what updates have made of it
-      refresh();
-      return true;
-    }
     status_ = SolverStatus::converged;
   } else if (iteration_ >= options_.max_iterations) {
     status_ = SolverStatus::iterations_exhausted;
