@@ -95,8 +95,9 @@ class LANKY_EXPORT GemmPlan {
   using Scalar = lanky::Scalar<GemmAccumulator<T, TOut>>;
 
   /// Chooses kernels and allocates the workspace. Throws Error: invalid_argument (negative sizes,
-  /// leading dimensions shorter than a column or row), unsupported (tf32 or tf32x3 of other types
-  /// than float), out_of_memory.
+  /// leading dimensions shorter than a column or row; operands of more than 2^52 bytes, where
+  /// extents of 0 count as 1), unsupported (tf32 or tf32x3 of other types than float),
+  /// out_of_memory.
   GemmPlan(const Stream& stream, const GemmShape& shape, const GemmOptions& options = {});
   GemmPlan(GemmPlan&&) noexcept;
   GemmPlan& operator=(GemmPlan&&) noexcept;

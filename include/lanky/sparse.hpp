@@ -121,8 +121,8 @@ class LANKY_EXPORT SparsePlan {
   /// have bits of their own. In both, bits of a column do not depend on c (from 5 or 9 on, in the
   /// second), layouts and other columns. Engine::cuda_cores has no exception. Otherwise as run() of
   /// vectors, in the same workspace. Throws Error: as that, invalid_argument (a leading dimension
-  /// shorter than a row or column), and unsupported (on a GPU, rows of X that are 4 GiB apart or
-  /// more).
+  /// shorter than a row or column; a matrix of more than 2^52 bytes), and unsupported (on a GPU,
+  /// rows of X that are 4 GiB apart or more).
   void run(const Stream& stream, MatrixView<const T> x, MatrixView<TOut> y) const;
   /// Y = alpha A X + beta Y.
   void run(const Stream& stream, Scalar alpha, MatrixView<const T> x, Scalar beta,

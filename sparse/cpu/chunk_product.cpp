@@ -60,12 +60,17 @@ void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operand
   const ChunkView view = a.view();
   const Sum alpha = load(operands.alpha);
   const Sum beta = load(operands.beta);
-  const bool sets = x_by_rows != nullptr && operands.columns > 1 && operands.x_strides.column != 1;
-  const std::int64_t most = sets ? x_columns : columns_at_once(a.header, operands.x_strides);
+  // In place of an X without rows, which may be null.
+  static constexpr T kNothing[kColumnsAtOnce]{};
+  const bool empty = a.header.cols == 0;
+  const T* const all_x = empty ? kNothing : operands.x;
+  const Strides strides = empty ? Strides{} : operands.x_strides;
+  const bool sets = x_by_rows != nullptr && operands.columns > 1 && strides.column != 1;
+  const std::int64_t most = sets ? x_columns : columns_at_once(a.header, strides);
   for (std::int64_t first = 0; first < operands.columns; first += most) {
     const auto columns = std::min<std::int64_t>(operands.columns - first, most);
-    const T* x = operands.x + first * operands.x_strides.column;
-    Strides x_strides = operands.x_strides;
+    const T* x = all_x + first * strides.column;
+    Strides x_strides = strides;
     if (sets) {
       set_by_rows(x, x_strides.column, a.header.cols, columns, threads, x_by_rows);
       x = x_by_rows;
