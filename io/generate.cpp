@@ -176,8 +176,18 @@ void check_columns(const Pattern& pattern, const std::string& what) {
                                              kMostColumns, " are supported"));
 }
 
-/// From some rows at equal distances, and from fewer where these have many entries.
+std::int64_t rounded(double entries) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return entries < static_cast<double>(kMost) ? std::llround(entries) : kMost;
+}
+
+/// From some rows at equal distances, and from fewer where these have many entries, where the
+/// pattern does not know.
 std::int64_t estimate(const Spec& spec, const Pattern& pattern) {
+  if (pattern.entries) {
+    const double places = static_cast<double>(pattern.rows) * static_cast<double>(pattern.cols);
+    return rounded(std::min(*pattern.entries, places));
+  }
   constexpr std::int64_t kSample = 100;                    // rows
   constexpr std::int64_t kEnough = std::int64_t{1} << 24;  // entries
   const std::int64_t rows = std::min(kSample, pattern.rows);
@@ -193,9 +203,7 @@ std::int64_t estimate(const Spec& spec, const Pattern& pattern) {
   }
   if (drawn == 0) return 0;
   const double share = static_cast<double>(pattern.rows) / static_cast<double>(drawn);
-  const double all = static_cast<double>(entries) * share;
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  return all < static_cast<double>(kMost) ? std::llround(all) : kMost;
+  return rounded(static_cast<double>(entries) * share);
 }
 
 template <class T>

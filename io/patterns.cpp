@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "io/memory_limit.hpp"
+
 namespace lanky::inline v1::io {
 
 namespace {
@@ -322,7 +324,11 @@ Pattern make_rmat(Values v) {
   const int scale = static_cast<int>(v[0]);
   const std::int64_t n = std::int64_t{1} << scale;
   const double entries = static_cast<double>(n) * static_cast<double>(v[1]);
-  return {n, n, [=](std::int64_t row, RowRandom& random, Columns& columns) {
+  const double most = entries * std::pow(kRowZero, scale);  // of row 0
+  MemoryLimit(sizeof(std::int32_t), "row 0 of an R-MAT graph")
+      .check(static_cast<std::int64_t>(most));
+  return {n, n,
+          [=](std::int64_t row, RowRandom& random, Columns& columns) {
             double degree = entries;
             for (int bit = 0; bit < scale; ++bit)
               degree *= ((row >> bit) & 1) == 0 ? kRowZero : 1 - kRowZero;
@@ -340,7 +346,8 @@ Pattern make_rmat(Values v) {
             }
             std::sort(columns.begin() + begin, columns.end());
             columns.erase(std::unique(columns.begin() + begin, columns.end()), columns.end());
-          }};
+          },
+          1, entries};
 }
 
 constexpr std::int64_t kRequired = Parameter::kRequired;

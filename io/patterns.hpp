@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ struct Pattern {
   std::function<void(std::int64_t row, RowRandom& random, std::vector<std::int32_t>& columns)>
       draw_row;
   std::int64_t rows_a_draw = 1;  // neighbouring rows that are given the same random numbers
+  /// Entries, about, where they are known before rows are drawn; repeated ones count.
+  std::optional<double> entries{};
 };
 
 /// A number in a spec, such as the side of a grid.

@@ -390,6 +390,10 @@ TEST(Generate, EstimatesOfAbsurdSpecsAreRefusedOrEnd) {
             std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(io::estimated_entries("dense:1000,cols=300000"), 300'000'000);
   EXPECT_EQ(io::estimated_entries("dense:0"), 0);
+  EXPECT_EQ(io::estimated_entries("rmat:28:975"), 975 * (std::int64_t{1} << 28));
+  EXPECT_EQ(io::estimated_entries("rmat:3:1000"), 64);
+  expect_error([] { io::generate<float>("rmat:30:1048576"); }, ErrorCode::out_of_memory,
+               {"row 0 of an R-MAT graph", "e+12 bytes"});
 }
 
 TEST(Generate, HelpHasOneLineEach) {
