@@ -119,6 +119,7 @@ def csr_of(
     if shape is not None:
         csr = csr._replace(shape=_extents(shape))
     if csr.shape[1] < 0:
+        _require_integers(csr.indices, "indices")
         last = int(csr.indices.max()) if len(csr.indices) > 0 else -1
         csr = csr._replace(shape=(csr.shape[0], last + 1))
     rows, cols = csr.shape
@@ -148,7 +149,10 @@ def _read(source: Any, dtype: Any) -> tuple[Csr, bool]:
                 raise TypeError(f"{name} is a {type(array).__name__}; an array is needed")
             if len(array.shape) != 1:
                 raise ValueError(f"{name} has shape {tuple(array.shape)}; a vector is needed")
-        indptr, indices, data = source
+        # Of NumPy's subclasses, masked arrays and matrices, the elements count, as for SciPy.
+        indptr, indices, data = (
+            np.asarray(array) if isinstance(array, np.ndarray) else array for array in source
+        )
         return Csr(indptr, indices, data, (len(indptr) - 1, -1)), False
     if is_torch(source):
         return _of_torch(source), False

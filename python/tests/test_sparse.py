@@ -174,6 +174,15 @@ def test_shape_follows_from_indices():
     assert lanky.sparse(csr, shape=(2, 9)).shape == (2, 9)
 
 
+def test_elements_of_masked_arrays_count():
+    indices = np.array([0, 2, 2], "int32")
+    masked = np.ma.array(indices, mask=True)
+    a = lanky.sparse((np.ma.array([0, 2, 3]), masked, np.ones(3)))
+    assert (a @ np.ones(3)).tolist() == [2, 1]
+    with pytest.raises(TypeError, match="indices are object"):
+        lanky.sparse((np.array([0, 2, 3]), np.ma.array(indices, dtype=object), np.ones(3)))
+
+
 def test_symmetric_triangle():
     dense = draw(1, (20, 20), "float64")
     dense += dense.T
