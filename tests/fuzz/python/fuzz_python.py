@@ -123,6 +123,11 @@ def matrix(data, definite=False):
     return lanky.sparse(arrays, **options)
 
 
+def is_huge(a):
+    """Vectors of 2^31 elements are rightly given and made."""
+    return max(a.shape) > 2**24
+
+
 def multiply(data, a):
     rows, cols = a.shape
     columns = data.ConsumeIntInRange(0, 9)
@@ -152,7 +157,7 @@ def multiply(data, a):
 
 def fuzz_arrays(data):
     a = matrix(data)
-    if max(a.shape) > 2**24:  # vectors of 2^31 elements are rightly given and made
+    if is_huge(a):
         return
     for _ in range(data.ConsumeIntInRange(0, 4)):
         attempt(lambda: multiply(data, a))
@@ -179,6 +184,8 @@ def fuzz_dense(data):
 
 def fuzz_solvers(data):
     a = matrix(data, definite=True)
+    if is_huge(a):
+        return
     n = a.shape[0]
     columns = data.ConsumeIntInRange(1, 3)
     side = (n,) if data.ConsumeBool() else (n, columns)
