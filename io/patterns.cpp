@@ -324,15 +324,17 @@ Pattern make_rmat(Values v) {
   const int scale = static_cast<int>(v[0]);
   const std::int64_t n = std::int64_t{1} << scale;
   const double entries = static_cast<double>(n) * static_cast<double>(v[1]);
-  const double most = entries * std::pow(kRowZero, scale);  // of row 0
+  const auto degree = [=](std::int64_t row) {
+    double product = entries;
+    for (int bit = 0; bit < scale; ++bit)
+      product *= ((row >> bit) & 1) == 0 ? kRowZero : 1 - kRowZero;
+    return product;
+  };
   MemoryLimit(sizeof(std::int32_t), "row 0 of an R-MAT graph")
-      .check(static_cast<std::int64_t>(most));
+      .check(static_cast<std::int64_t>(degree(0)));
   return {n, n,
           [=](std::int64_t row, RowRandom& random, Columns& columns) {
-            double degree = entries;
-            for (int bit = 0; bit < scale; ++bit)
-              degree *= ((row >> bit) & 1) == 0 ? kRowZero : 1 - kRowZero;
-            const auto drawn = static_cast<std::int64_t>(degree + random.fraction());
+            const auto drawn = static_cast<std::int64_t>(degree(row) + random.fraction());
             const auto begin = static_cast<std::ptrdiff_t>(columns.size());
             for (std::int64_t k = 0; k < drawn; ++k) {
               std::int64_t col = 0;
