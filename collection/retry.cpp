@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <sstream>
 
 #include "core/text.hpp"
 
@@ -77,7 +76,7 @@ void Attempts::postpone(double seconds) {
 }
 
 std::string Attempts::announcement() const {
-  std::ostringstream seconds;
+  TextStream seconds;
   seconds << std::fixed << std::setprecision(1) << pause_;
   return concat("again in ", seconds.str(), " s (", failed_, " of ", policy_.retries, ")");
 }

@@ -4,7 +4,8 @@
 #include <lanky/half.hpp>
 #include <lanky/visit_dtype.hpp>
 #include <limits>
-#include <sstream>
+
+#include "core/text.hpp"
 
 namespace lanky::bench {
 
@@ -12,8 +13,7 @@ namespace {
 
 /// "element 7 is nan, not 0.25", and how far from that it may be.
 std::string describe(std::int64_t index, double computed, double expected, double allowed) {
-  std::ostringstream text;
-  text.imbue(std::locale::classic());
+  TextStream text;
   text.precision(17);
   text << "element " << index << " is " << computed << ", not " << expected;
   text.precision(3);
