@@ -136,13 +136,14 @@ Spectrum<W> constrained_eigen(const SmallMatrix<W>& a, const SmallMatrix<W>& b,
 }
 
 template <class W>
-RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
-                      const std::vector<std::int32_t>& active) {
+RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, std::int64_t others, EigenEnd end,
+                      std::span<const std::int32_t> active) {
   const auto size = static_cast<std::int64_t>(all.values.size());
-  const auto p = std::min<std::int64_t>(static_cast<std::int64_t>(active.size()), size - b);
+  const auto p = static_cast<std::int64_t>(active.size());
   RitzStep<W> step{{size, b}, {size, p}, {p, p}};
   dense_kernels<W>().ritz_step({.size = size,
                                 .b = b,
+                                .others = others,
                                 .p = p,
                                 .reversed = end == EigenEnd::largest,
                                 .active = active.data(),
@@ -164,14 +165,14 @@ void coefficients_without(const SmallMatrix<W>& c, SmallMatrix<W>& x) {
   dense_kernels<W>().coefficients_without({c.rows(), c.cols(), c.data()}, x.cols(), x.data());
 }
 
-#define LANKY_INSTANTIATE(W)                                                            \
-  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                       \
-  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*, double); \
-  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&,  \
-                                         const SmallMatrix<W>&);                        \
-  template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, EigenEnd,            \
-                                 const std::vector<std::int32_t>&);                     \
-  template void gram_with(const SmallMatrix<W>&, SmallMatrix<W>&);                      \
+#define LANKY_INSTANTIATE(W)                                                               \
+  template Spectrum<W> self_adjoint_eigen(const SmallMatrix<W>&);                          \
+  template void check_self_adjoint(const SmallMatrix<W>&, double, const char*, double);    \
+  template Spectrum<W> constrained_eigen(const SmallMatrix<W>&, const SmallMatrix<W>&,     \
+                                         const SmallMatrix<W>&);                           \
+  template RitzStep<W> ritz_step(const Spectrum<W>&, std::int64_t, std::int64_t, EigenEnd, \
+                                 std::span<const std::int32_t>);                           \
+  template void gram_with(const SmallMatrix<W>&, SmallMatrix<W>&);                         \
   template void coefficients_without(const SmallMatrix<W>&, SmallMatrix<W>&);
 LANKY_INSTANTIATE(double)
 LANKY_INSTANTIATE(std::complex<double>)

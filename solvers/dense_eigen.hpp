@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <lanky/eigensolver.hpp>
+#include <span>
 #include <vector>
 
 #include "solvers/small_matrix.hpp"
@@ -41,11 +42,12 @@ struct RitzStep {
   SmallMatrix<W> p_gram;  // p^H S^H A S p
 };
 /// X has b columns, of the end that is asked for. P spans, beside the next X, the steps of its
-/// columns `active` from the X before, as far as S has room: with all eigenvectors V = [V1 V2] it
-/// is V2 Q, where Q R = V2^H (V1 less its rows of X) (Duersch et al. 2018, section 4).
+/// columns `active`, as many as `others` at most, from the X before: with the eigenvectors V1 of X
+/// and V2, the `others` farthest from these, it is V2 Q, where Q R = V2^H (V1 less its rows of X)
+/// (Duersch et al. 2018, section 4).
 template <class W>
-RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, EigenEnd end,
-                      const std::vector<std::int32_t>& active);
+RitzStep<W> ritz_step(const Spectrum<W>& all, std::int64_t b, std::int64_t others, EigenEnd end,
+                      std::span<const std::int32_t> active);
 
 /// Of a basis [Q W] whose W stands for W' = [Q W] C, C [q + w, w], and is not made anew: H, whose
 /// upper triangle counts, becomes the gram matrix with [Q W'], X the coefficients without it.

@@ -12,6 +12,7 @@ template <class W>
 struct RitzOperands {
   std::int64_t size;
   std::int64_t b;
+  std::int64_t others;  // eigenvectors that P is made of, those farthest from X
   std::int64_t p;
   bool reversed;               // X has the last eigenvectors, the last one first
   const std::int32_t* active;  // [p]

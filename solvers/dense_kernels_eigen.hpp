@@ -36,7 +36,6 @@ bool self_adjoint(std::int64_t n, const W* h, double* values, W* vectors) {
 
 template <class W>
 void ritz_step(const RitzOperands<W>& o) {
-  const std::int64_t others = o.size - o.b;
   const ConstMapOf<W> v(o.vectors, o.size, o.size);
   MapOf<W> x(o.x, o.size, o.b);
   if (o.reversed) {
@@ -45,7 +44,8 @@ void ritz_step(const RitzOperands<W>& o) {
     x = v.leftCols(o.b);
   }
   if (o.p == 0) return;
-  const auto rest = v.middleCols(o.reversed ? 0 : o.b, others);
+  const std::int64_t first = o.reversed ? 0 : o.size - o.others;
+  const auto rest = v.middleCols(first, o.others);
   Dense<W> wanted(o.b, o.p);
   for (std::int64_t j = 0; j < o.p; ++j)
     wanted.col(j) = x.col(o.active[j]).head(o.b);
@@ -57,9 +57,9 @@ void ritz_step(const RitzOperands<W>& o) {
   }
   // Householder reflections make Q orthonormal to rounding, however dependent the steps are.
   const Eigen::HouseholderQR<Dense<W>> qr(steps);
-  const Dense<W> q = qr.householderQ() * Dense<W>::Identity(others, o.p);
+  const Dense<W> q = qr.householderQ() * Dense<W>::Identity(o.others, o.p);
   MapOf<W>(o.steps, o.size, o.p).noalias() = rest * q;
-  const Eigen::Map<const Eigen::VectorXd> of_rest(o.values + (o.reversed ? 0 : o.b), others);
+  const Eigen::Map<const Eigen::VectorXd> of_rest(o.values + first, o.others);
   MapOf<W>(o.gram, o.p, o.p) = q.adjoint() * (of_rest.template cast<W>().asDiagonal() * q);
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,9 +38,10 @@ namespace {
 /// Columns that are iterated together make whole sectors of 32 bytes of each row, so that blocks
 /// begin at words of 16 bytes, and few numbers of them need plans of their own.
 template <class T>
+constexpr std::int64_t kSector = 32 / sizeof(T);
+template <class T>
 std::int64_t rounded_up(std::int64_t columns) {
-  constexpr std::int64_t kSector = 32 / sizeof(T);
-  return (columns + kSector - 1) / kSector * kSector;
+  return (columns + kSector<T> - 1) / kSector<T> * kSector<T>;
 }
 
 /// Where blocks stand among the columns of the basis S: W passes from one side of [Y X P] to the
@@ -198,6 +200,8 @@ class Lobpcg {
   SmallMatrix<W> basis_gram() const;
   SmallMatrix<W> read_pass() const;
   void choose_active();
+  std::int64_t apart_from_x(const Spectrum<W>& all) const;
+  std::span<const std::int32_t> columns_with_p(std::int64_t others) const;
   /// Whether the gram matrix of W's first pass is known as soon as its residuals are.
   bool turn_has_gram() const { return !problem_.preconditioner && !has_polynomial() && at_.c == 0; }
   /// Whether the last pass leaves W as it is, and its coefficients are multiplied into all that the
@@ -449,6 +453,31 @@ void Lobpcg<T>::choose_active() {
   std::sort(active_.begin(), active_.end());
 }
 
+/// How many Ritz vectors outside of X have values that differ from X's last by more than a rounding
+/// of the largest. P is made of these: the others can lower no value, and where an eigenspace is
+/// larger than the block, rounding would choose between them and what has converged.
+template <class T>
+std::int64_t Lobpcg<T>::apart_from_x(const Spectrum<W>& all) const {
+  const auto size = static_cast<std::int64_t>(all.values.size());
+  const auto value = [&](std::int64_t i) {
+    const bool smallest = options_.end == EigenEnd::smallest;
+    return all.values[static_cast<std::size_t>(smallest ? i : size - 1 - i)];
+  };
+  const double last = value(at_.b - 1);
+  std::int64_t others = size - at_.b;
+  while (others > 0 && std::abs(value(size - others) - last) <= roundoff_ * largest_)
+    --others;
+  return others;
+}
+
+/// Columns of X whose steps make P of that many Ritz vectors.
+template <class T>
+std::span<const std::int32_t> Lobpcg<T>::columns_with_p(std::int64_t others) const {
+  const auto count = static_cast<std::int64_t>(active_.size());
+  return std::span(active_).first(
+      static_cast<std::size_t>(others < count ? others / kSector<T> * kSector<T> : count));
+}
+
 /// Chooses the next X and P of the basis whose gram matrix with A is `h`, for the device to be
 /// told. `unmade`: the coefficients of a W that is not made, or none.
 template <class T>
@@ -460,7 +489,8 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h, const SmallMatrix<W>& unmade) {
   for (std::size_t j = 0; j < theta_.size(); ++j)
     theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
   choose_active();
-  RitzStep<W> step = ritz_step(all, at_.b, options_.end, active_);
+  const std::int64_t others = apart_from_x(all);
+  RitzStep<W> step = ritz_step(all, at_.b, others, options_.end, columns_with_p(others));
   p_gram_ = step.p_gram;
   if (unmade.cols() > 0) {
     coefficients_without(unmade, step.x);
