@@ -76,7 +76,7 @@ def pack(folder: pathlib.Path, patterns: list[str], out: pathlib.Path) -> list[s
             lines.append(shlex.join(["g++", *shlex.split(told["LINK_FLAGS"]), "-o", f"bin/{name}", "-Wl,-rpath,$ORIGIN:/usr/local/cuda/lib64",
                                      "-L/usr/local/cuda/lib64", "-L/usr/local/cuda/targets/x86_64-linux/lib", *words]))
         for path in [*sorted(needed), *folder.glob("bin/lib*.so")]:
-            if path.is_symlink() or path.name == "liblanky.so":
+            if path.is_symlink():
                 continue
             to = root / (path.relative_to(folder) if path.is_relative_to(folder) else f"system/{path.name}")
             to.parent.mkdir(parents=True, exist_ok=True)

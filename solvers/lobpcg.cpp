@@ -200,6 +200,11 @@ class Lobpcg {
   SmallMatrix<W> basis_gram() const;
   SmallMatrix<W> read_pass() const;
   void choose_active();
+  /// The i-th Ritz value, counted from the end that is asked for.
+  double ritz_value(const Spectrum<W>& all, std::int64_t i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return all.values[options_.end == EigenEnd::smallest ? at : all.values.size() - 1 - at];
+  }
   std::int64_t apart_from_x(const Spectrum<W>& all) const;
   std::span<const std::int32_t> columns_with_p(std::int64_t others) const;
   /// Whether the gram matrix of W's first pass is known as soon as its residuals are.
@@ -459,14 +464,11 @@ void Lobpcg<T>::choose_active() {
 template <class T>
 std::int64_t Lobpcg<T>::apart_from_x(const Spectrum<W>& all) const {
   const auto size = static_cast<std::int64_t>(all.values.size());
-  const auto value = [&](std::int64_t i) {
-    const bool smallest = options_.end == EigenEnd::smallest;
-    return all.values[static_cast<std::size_t>(smallest ? i : size - 1 - i)];
-  };
-  const double last = value(at_.b - 1);
+  const double last = ritz_value(all, at_.b - 1);
   std::int64_t others = size - at_.b;
-  while (others > 0 && std::abs(value(size - others) - last) <= roundoff_ * largest_)
+  while (others > 0 && std::abs(ritz_value(all, size - others) - last) <= roundoff_ * largest_) {
     --others;
+  }
   return others;
 }
 
@@ -485,9 +487,8 @@ void Lobpcg<T>::rotate(const SmallMatrix<W>& h, const SmallMatrix<W>& unmade) {
   const Spectrum<W> all = self_adjoint_eigen(h);
   largest_ = std::max(std::abs(all.values.front()), std::abs(all.values.back()));
   if (!problem_.b) norm_ = std::max(norm_, largest_);
-  const bool smallest = options_.end == EigenEnd::smallest;
   for (std::size_t j = 0; j < theta_.size(); ++j)
-    theta_[j] = all.values[smallest ? j : all.values.size() - 1 - j];
+    theta_[j] = ritz_value(all, static_cast<std::int64_t>(j));
   choose_active();
   const std::int64_t others = apart_from_x(all);
   RitzStep<W> step = ritz_step(all, at_.b, others, options_.end, columns_with_p(others));
