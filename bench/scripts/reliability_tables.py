@@ -65,7 +65,10 @@ class Trials:
     def cells(self):
         if not self.tried and not self.covered:
             return [UNMEASURED, ""]
-        parts = [f"{count:,} {unit}" + (f" on {device}" if device else "") for (unit, device), count in self.tried.items()]
+        parts = [
+            f"{count:,} {'process' if (count, unit) == (1, 'processes') else unit}" + (f" on {device}" if device else "")
+            for (unit, device), count in self.tried.items()
+        ]
         if self.cpu_seconds:
             parts.append(f"{self.cpu_seconds / 3600:.1f} CPU hours")
         if self.covered:
