@@ -30,7 +30,8 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
     failed = [text for text in pool.map(link, (folder / "link.txt").read_text().splitlines()) if text]
 sys.exit("\\n".join(failed))
 '''
-GPU_TEST = ["lanky", "test_*", "random_cases", "lanky_read_speed", "abft", "cg", "cholqr", "kmeans", "power"]
+GPU_TEST = ["lanky", "test_*", "random_cases",
+            "lanky_read_speed", "abft", "cg", "cholqr", "kmeans", "power"]  # tests start these
 
 
 def programs(build: str, patterns: list[str]) -> dict[str, dict[str, str]]:

@@ -55,7 +55,7 @@ TEST_F(Cli, WhatItPrintsFitsATerminal) {
   for (const char* command : {"spmv", "spmm", "sddmm", "gemm", "batch"})
     text += lanky(std::string(command) + " --help").out;
   text += lanky("spmv --device cpu --quick --generate stencil27:4:5").out;
-  text += lanky("spmm --device cpu --quick --generate uniform:10000:10 --columns 128").out;
+  text += lanky("spmm --device cpu --quick --generate uniform:100000:10 --columns 128").out;
   text += lanky("ladder --help").out + lanky("ladder gemm-cpu -M 20 --quick --transfers").out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
