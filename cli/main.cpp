@@ -13,6 +13,7 @@
 #include "bench/records/environment.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/places.hpp"
 #include "cli/signals.hpp"
 #include "collection/spelling.hpp"
 
@@ -151,6 +152,7 @@ void let_idle_threads_sleep(char** argv) {
   if (std::getenv(kPolicy) != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   const std::string program = bench::program_path();
   if (program.empty() || setenv(kPolicy, "passive", 0) != 0) return;
+  Places().unbind();
   execv(program.c_str(), argv);  // where that fails, threads spin
 }
 

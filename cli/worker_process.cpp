@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "bench/records/environment.hpp"
+#include "cli/places.hpp"
 
 namespace lanky::cli {
 
@@ -43,10 +44,11 @@ Pipe make_pipe() {
 
 /// In the child, between fork and exec: only what is safe in a signal handler.
 [[noreturn]] void become_worker(const Pipe& tasks, const Pipe& replies, pid_t parent,
-                                const char* program, char* const* arguments) {
+                                const Places& places, const char* program, char* const* arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
   setpgid(0, 0);
+  places.unbind();
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   // Both pipes may have low numbers: out of the way first.
@@ -73,9 +75,10 @@ WorkerProcess::WorkerProcess(std::vector<std::string> arguments) {
   const Pipe tasks = make_pipe();
   const Pipe replies = make_pipe();
   const pid_t parent = getpid();
+  const Places places;
   const std::string program = bench::program_path();
   process_ = fork();
-  if (process_ == 0) become_worker(tasks, replies, parent, program.c_str(), words.data());
+  if (process_ == 0) become_worker(tasks, replies, parent, places, program.c_str(), words.data());
   const int cause = errno;
   close(tasks.read);
   close(replies.write);

@@ -1,5 +1,6 @@
 // The lanky program as a user meets it: output, JSON lines, exit codes.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -73,6 +74,21 @@ TEST_F(Cli, IdleThreadsSleepUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(spins(""), 0);
   EXPECT_GT(spins("OMP_WAIT_POLICY=active"), 0);
   EXPECT_EQ(spins("GOMP_SPINCOUNT=12345"), 12345);
+}
+
+TEST_F(Cli, BoundThreadsStillHaveAllPlaces) {
+  cpu_set_t cpus;
+  ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+  for (const char* waiting : {"-u OMP_WAIT_POLICY", "OMP_WAIT_POLICY=passive"}) {
+    const std::string bound =
+        std::string("env -u OMP_NUM_THREADS ") + waiting + " OMP_PROC_BIND=close";
+    fs::remove(json());
+    EXPECT_EQ(lanky("info --json " + json(), bound).exit_code, 0);
+    EXPECT_EQ(lines().at(0)["threads"], CPU_COUNT(&cpus)) << waiting;
+    fs::remove(json());
+    EXPECT_EQ(lanky("batch --device cpu --quick stencil5:9 --json " + json(), bound).exit_code, 0);
+    EXPECT_EQ(lines().at(0)["threads"], CPU_COUNT(&cpus)) << waiting << ", in a worker";
+  }
 }
 
 TEST_F(Cli, TheVersionTellsHowItWasBuilt) {
