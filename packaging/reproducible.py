@@ -29,11 +29,11 @@ WAYS = (
 )
 
 
-def build(folder: pathlib.Path, way: tuple, preset: str, only: list[str], options: list[str]) -> None:
+def build(folder: pathlib.Path, commit: str, way: tuple, preset: str, only: list[str], options: list[str]) -> None:
     """The files of a release in folder/build/dist, and what was built in folder/build/PRESET; or some targets there."""
     _, umask, jobs, environment, host = way
     python = ROOT / "build" / "venv" / "bin" / "python"
-    commands = [["git", "clone", "-q", ROOT, folder], ["cd", folder],
+    commands = [["git", "clone", "-q", ROOT, folder], ["cd", folder], ["git", "checkout", "-q", commit],
                 ["cmake", "--preset", preset, "-DLANKY_TESTS=OFF", *options],
                 ["cmake", "--build", "--preset", preset, "-j", jobs, *(["--target", *only] if only else [])]]
     if not only:
@@ -67,11 +67,12 @@ def main() -> int:
     if options.preset == "cpu":
         further = QUICK + further
     begin = time.monotonic()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()  # may be followed by others
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="lanky_reproducible_"))
     hashes = []
     for way in WAYS:
         print(f"== {way[0]}: umask {way[1]}, {way[2]} jobs, {way[3]}, host {way[4]}", flush=True)
-        build(scratch / way[0], way, options.preset, options.only, further)
+        build(scratch / way[0], commit, way, options.preset, options.only, further)
         hashes.append(compared(scratch / way[0], options.preset, options.only))
     first, second = hashes
     names = sorted({*first, *second})

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/for_each.hpp"
 #include "core/plan_types.hpp"
 #include "core/team.hpp"
 #include "core/text.hpp"
@@ -33,20 +34,6 @@ bool scales_exactly(double factor) {
   int exponent = 0;
   const double fraction = std::abs(std::frexp(factor, &exponent));
   return fraction == 0 || (fraction == 0.5 && exponent <= 1 && exponent >= -kMostHalvings);
-}
-
-/// each(index) for index < count: by threads, or without OpenMP, whose region of one thread takes
-/// .8 us.
-template <class Each>
-void for_each(std::int64_t count, bool by_threads, Each each) {
-  if (!by_threads) {
-    for (std::int64_t index = 0; index < count; ++index)
-      each(index);
-    return;
-  }
-#pragma omp parallel for schedule(static)
-  for (std::int64_t index = 0; index < count; ++index)
-    each(index);
 }
 
 /// What a plan has decided of a product.

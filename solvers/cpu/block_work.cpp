@@ -4,6 +4,7 @@
 #include <complex>
 #include <vector>
 
+#include "core/for_each.hpp"
 #include "solvers/column_pass.hpp"
 
 namespace lanky::solvers {
@@ -18,8 +19,7 @@ template <class Pass>
 void run_pass(std::int64_t rows, std::int64_t cols, const Pass& pass, double* sums, int parts) {
   const std::int64_t chunks = (rows + kChunk - 1) / kChunk;
   std::vector<double> partials(static_cast<std::size_t>(sums == nullptr ? 0 : chunks * cols));
-#pragma omp parallel for schedule(static) if (rows * cols > 32768)
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  for_each(chunks, rows * cols > 32768, [&](std::int64_t chunk) {
     double* const own = sums == nullptr ? nullptr : partials.data() + chunk * cols;
     const std::int64_t end = std::min(rows, (chunk + 1) * kChunk);
     for (std::int64_t i = chunk * kChunk; i < end; ++i) {
@@ -29,7 +29,7 @@ void run_pass(std::int64_t rows, std::int64_t cols, const Pass& pass, double* su
         if (own != nullptr) own[c] += term;
       }
     }
-  }
+  });
   if (sums == nullptr) return;
   std::fill_n(sums, cols / parts, 0.0);
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {

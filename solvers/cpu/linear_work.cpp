@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/for_each.hpp"
 #include "solvers/block_work.hpp"
 #include "solvers/orthogonal_factor.hpp"
 
@@ -67,9 +68,8 @@ class CpuLinearWork : public LinearWork<T> {
     Columns<Pass> columns;  // made here: memory that is short ends no parallel region
     for (std::int64_t j = 0; j < columns_; ++j)
       columns.push_back(work.column(static_cast<int>(j)));
-#pragma omp parallel for schedule(static) if (rows_ * columns_ > 32768)
-    for (std::int64_t chunk = 0; chunk < chunks(); ++chunk)
-      pass_chunk(work, columns, chunk);
+    for_each(chunks(), rows_ * columns_ > 32768,
+             [&](std::int64_t chunk) { pass_chunk(work, columns, chunk); });
     for (std::int64_t j = 0; j < columns_; ++j) {
       double sums[kMostSums] = {};
       for (std::int64_t chunk = 0; chunk < chunks(); ++chunk) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/for_each.hpp"
 #include "core/plan_types.hpp"
 #include "sparse/cpu/kernel_operands.hpp"
 
@@ -39,10 +40,8 @@ void run_chunks(const ChunkMatrix<T>& a, const Product<T, TOut>& product,
             &beta,
             product.partials};
   };
-  const std::int64_t tasks = a.header.tasks;
-#pragma omp parallel for schedule(dynamic, 1) if (a.header.threads)
-  for (std::int64_t task = 0; task < tasks; ++task)
-    kernel.run_task(arguments(task));
+  for_each_task(a.header.tasks, a.header.threads,
+                [&](std::int64_t task) { kernel.run_task(arguments(task)); });
   for (std::int64_t row = 0; row < a.header.cut_rows; ++row) {
     Sum sum{};
     for (std::int64_t i = view.cut_starts[row]; i < view.cut_starts[row + 1]; ++i)
@@ -85,10 +84,8 @@ void run_chunks(const ChunkMatrix<T>& a, const ColumnsOperands<T, TOut>& operand
               x_strides,
               operands.y_strides};
     };
-    const std::int64_t tasks = a.header.tasks;
-#pragma omp parallel for schedule(dynamic, 1) if (threads)
-    for (std::int64_t task = 0; task < tasks; ++task)
-      kernel.run_columns(arguments(task));
+    for_each_task(a.header.tasks, threads,
+                  [&](std::int64_t task) { kernel.run_columns(arguments(task)); });
     for (std::int64_t row = 0; row < a.header.cut_rows; ++row) {
       Sum sums[kColumnsAtOnce] = {};
       for (std::int64_t i = view.cut_starts[row]; i < view.cut_starts[row + 1]; ++i) {

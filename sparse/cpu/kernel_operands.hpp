@@ -7,6 +7,8 @@
 #include <lanky/operation.hpp>
 #include <type_traits>
 
+#include "core/ceil_div.hpp"
+#include "core/for_each.hpp"
 #include "sparse/cpu/chunk_kernels.hpp"
 
 namespace lanky::sparse::cpu {
@@ -34,14 +36,14 @@ template <class T>
 void set_by_rows(const T* x, std::int64_t pitch, std::int64_t rows, std::int64_t columns,
                  bool threads, T* to) {
   constexpr std::int64_t kBlock = 64;
-#pragma omp parallel for schedule(static) if (threads)
-  for (std::int64_t first = 0; first < rows; first += kBlock) {
+  for_each(ceil_div(rows, kBlock), threads, [=](std::int64_t block) {
+    const std::int64_t first = block * kBlock;
     const std::int64_t end = std::min(rows, first + kBlock);
     for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t i = first; i < end; ++i)
         to[i * columns + j] = x[i + j * pitch];
     }
-  }
+  });
 }
 
 }  // namespace lanky::sparse::cpu

@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 
+#include "core/for_each.hpp"
 #include "core/plan_types.hpp"
 #include "core/text.hpp"
 #include "sparse/buffer_bytes.hpp"
@@ -183,11 +184,10 @@ class CpuSampler final : public Sampler<T, TOut> {
     const Scale scale{load(operands.alpha), load(operands.beta)};
     const AddDots add_dots = kernel_of<T, TOut>(chunk_kernels()).add_dots;
     const std::int64_t parts = (nnz_ + kPartEntries - 1) / kPartEntries;
-#pragma omp parallel for schedule(dynamic, 1) if (threads)
-    for (std::int64_t part = 0; part < parts; ++part) {
+    for_each_task(parts, threads, [&](std::int64_t part) {
       RowSums<T> sums(add_dots, x, y, operands.columns, conjugates_);
       run_part(part, sums, scale, operands.values);
-    }
+    });
   }
 
  private:
