@@ -17,9 +17,11 @@ import pathlib
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from dependencies import DEPENDENCIES, without_licenses
 
@@ -152,6 +154,17 @@ def bill_of_materials(number: str, preset: str, python: str) -> dict:
                                "relatedSpdxElement": each["SPDXID"]} for each in packages[1:]]}
 
 
+def let_all_read(wheel: pathlib.Path) -> None:
+    """Gives the files of a wheel the rights 644 or 755: they have those of the tree, which follow from the umask of its clone."""
+    with zipfile.ZipFile(wheel) as archive:
+        files = [(info, archive.read(info)) for info in archive.infolist()]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for info, content in files:
+            rights = 0o755 if info.external_attr >> 16 & stat.S_IXUSR else 0o644
+            info.external_attr = (stat.S_IFREG | rights) << 16
+            archive.writestr(info, content)
+
+
 def make_wheel(python: str, prefix: pathlib.Path, out: pathlib.Path) -> None:
     """A wheel for that Python, from 3.12 on for all later ones, around the static library that
     stands in `prefix`."""
@@ -173,6 +186,8 @@ def make_python_packages(preset: str, pythons: list[str]) -> None:
     run(pythons[0], "-m", "build", "--no-isolation", "--outdir", OUT, "--sdist")
     for python in pythons:
         make_wheel(python, prefix, OUT)
+    for wheel in OUT.glob("*.whl"):
+        let_all_read(wheel)
     subprocess.run(["rm", "-rf", prefix], check=True)
 
 
