@@ -19,7 +19,7 @@ class Places {
   void unbind() const noexcept;
 
  private:
-  std::vector<cpu_set_t> cpus_;  ///< as one set
+  std::vector<cpu_set_t> cpus_;  // one set of as many CPUs as are needed
 };
 
 }  // namespace lanky::cli
