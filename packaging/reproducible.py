@@ -67,7 +67,8 @@ def main() -> int:
     if options.preset == "cpu":
         further = QUICK + further
     begin = time.monotonic()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()  # may be followed by others
+    # Of one commit both times: others may follow meanwhile.
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="lanky_reproducible_"))
     hashes = []
     for way in WAYS:
